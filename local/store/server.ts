@@ -84,6 +84,7 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     address: "",
     startedAt: new Date(),
     failures: new Map(),
+    held: { bytes: 0 },
   };
   const turn = new GroupCommit(storage, () => catalog.load(), tell);
   const sockets = new Set<Socket>();

@@ -1,7 +1,7 @@
+import { collected, REST, type Flow, type Slices } from "../budget.ts";
 import { encode, type Reply } from "../bson/bson-writer.ts";
 import {
   countArgument,
-  deadlineOf,
   docArgument,
   hintArgument,
   refuseCollation,
@@ -9,7 +9,7 @@ import {
   refuseUnknown,
   scopeOf,
 } from "./command-arguments.ts";
-import { sessionOf, type Call } from "./context.ts";
+import type { Call } from "./context.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import { compilePipeline, stageOf } from "../pipeline/pipeline.ts";
@@ -34,7 +34,7 @@ const FIELDS = new Set([
 /** An aggregate command read and planned. */
 export interface PlannedAggregate {
   prepared: Prepared | undefined;
-  docs: () => Iterable<Doc>;
+  docs: () => Flow<Doc>;
   ns: string;
 }
 
@@ -65,13 +65,11 @@ function isPlainCount(rest: Doc[]): boolean {
 
 function source(call: Call, name: string, query: Query, scope: Scope): Prepared | undefined {
   const collection = call.engine.catalog.find(call.db, name);
-  return collection === undefined
-    ? undefined
-    : prepare(call.engine.storage, collection, query, scope, deadlineOf(call.command, call.now));
+  return collection === undefined ? undefined : prepare(call.engine.storage, collection, query, scope);
 }
 
-function* docsOf(prepared: Prepared | undefined): Generator<Doc, void> {
-  if (prepared !== undefined) for (const m of prepared.run()) yield m.doc;
+function* docsOf(prepared: Prepared | undefined): Generator<Doc | typeof REST, void> {
+  if (prepared !== undefined) for (const m of prepared.run()) yield m === REST ? REST : m.doc;
 }
 
 function site(call: Call, scope: Scope): PipelineContext {
@@ -84,7 +82,7 @@ export function planAggregate(call: Call): PlannedAggregate {
   refuseUnknown(command, "aggregate", FIELDS);
   refuseCollation(command);
   const stages = pipelineOf(command);
-  const scope = scopeOf(command, call.now);
+  const scope = scopeOf(call);
   const hint = hintArgument(command);
   const from = command["aggregate"];
   if (typeof from !== "string") {
@@ -108,9 +106,9 @@ export function planAggregate(call: Call): PlannedAggregate {
     return {
       prepared,
       ns,
-      docs: () => {
-        const n = countMatches(call.engine.storage, collection, hinted, scope, deadlineOf(command, call.now));
-        return n === 0 ? [] : [{ _id: 1, n }];
+      docs: function* counted() {
+        const n = yield* countMatches(call.engine.storage, collection, hinted, scope);
+        if (n > 0) yield { _id: 1, n };
       },
     };
   }
@@ -127,12 +125,12 @@ function pipelineOf(command: Doc): Doc[] {
   });
 }
 
-function* encoded(docs: Iterable<Doc>): Generator<Uint8Array, void> {
-  for (const doc of docs) yield encode(doc);
+function* encoded(docs: Flow<Doc>): Generator<Uint8Array | typeof REST, void> {
+  for (const doc of docs) yield doc === REST ? REST : encode(doc);
 }
 
 /** aggregate */
-export function aggregate(call: Call): Reply {
+export function* aggregate(call: Call): Slices<Reply> {
   const { command } = call;
   const stages = pipelineOf(command);
   refuseOptions(command, ["explain"]);
@@ -147,16 +145,15 @@ export function aggregate(call: Call): Reply {
   const output = last === "$out" || last === "$merge";
   const planned = planAggregate(output ? { ...call, command: { ...command, pipeline: stages.slice(0, -1) } } : call);
   if (!output)
-    return call.engine.cursors.first(
+    return yield* call.engine.cursors.first(
+      call,
       planned.ns,
       encoded(planned.docs()),
       countArgument(cursor, "batchSize"),
-      false,
-      sessionOf(command),
     );
   const write = last === "$out" ? outTarget(call, arg) : mergeTarget(call, arg);
-  write([...planned.docs()]);
-  return call.engine.cursors.first(planned.ns, [][Symbol.iterator](), undefined, true, undefined);
+  write(yield* collected(planned.docs()));
+  return yield* call.engine.cursors.first(call, planned.ns, [][Symbol.iterator](), undefined);
 }
 
 /** True when an aggregate command writes ($out, $merge): it must not be explained by running it. */

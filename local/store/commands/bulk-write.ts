@@ -1,10 +1,10 @@
+import type { Slices } from "../budget.ts";
 import { decode } from "../bson/bson-reader.ts";
 import { encode } from "../bson/bson-writer.ts";
 import type { Reply } from "../bson/bson-writer.ts";
 import {
   boolArgument,
   countArgument,
-  deadlineOf,
   docArgument,
   docsArgument,
   hintArgument,
@@ -13,7 +13,6 @@ import {
   scopeOf,
   stringArgument,
 } from "./command-arguments.ts";
-import { sessionOf } from "./context.ts";
 import type { Call } from "./context.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { Scope } from "../expressions/expressions.ts";
@@ -59,7 +58,6 @@ interface Bulk {
   call: Call;
   namespaces: [string, string][];
   scope: Scope;
-  deadline: number | undefined;
   totals: Totals;
 }
 
@@ -89,7 +87,7 @@ function updateSome(bulk: Bulk, op: Doc): Doc {
   const collection = s.upsert ? catalog.ensure(db, name) : catalog.find(db, name);
   const scope =
     constants === undefined ? bulk.scope : { ...bulk.scope, variables: { ...bulk.scope.variables, ...constants } };
-  const out = runUpdate(bulk.call, collection, s, scope, bulk.deadline);
+  const out = runUpdate(bulk.call, collection, s, scope);
   bulk.totals.nMatched += out.matched;
   bulk.totals.nModified += out.modified;
   if (out.upserted === undefined) return { n: out.matched, nModified: out.modified };
@@ -109,7 +107,7 @@ function deleteSome(bulk: Bulk, op: Doc): Doc {
     ...(hint === undefined ? {} : { hint }),
     ...(sort === undefined ? {} : { sort }),
   };
-  const { deleted } = runDelete(bulk.call, bulk.call.engine.catalog.find(db, name), s, bulk.scope, bulk.deadline);
+  const { deleted } = runDelete(bulk.call, bulk.call.engine.catalog.find(db, name), s, bulk.scope);
   bulk.totals.nDeleted += deleted;
   return { n: deleted };
 }
@@ -136,7 +134,7 @@ function namespaces(call: Call): [string, string][] {
 }
 
 /** bulkWrite (MongoDB 8): statements on several collections at once, what the driver's client.bulkWrite sends. */
-export function bulkWrite(call: Call): Reply {
+export function* bulkWrite(call: Call): Slices<Reply> {
   const { command } = call;
   refuseUnknown(command, "bulkWrite", FIELDS);
   if (call.db !== "admin") throw new StoreError(13, "bulkWrite may only be run against the admin database.");
@@ -144,8 +142,7 @@ export function bulkWrite(call: Call): Reply {
   const bulk: Bulk = {
     call,
     namespaces: namespaces(call),
-    scope: scopeOf(command, call.now),
-    deadline: deadlineOf(command, call.now),
+    scope: scopeOf(call),
     totals,
   };
   const ops = call.sequences.get("ops")?.map(decode) ?? docsArgument(command, "ops");
@@ -165,12 +162,11 @@ export function bulkWrite(call: Call): Reply {
     }
   }
   const batch = countArgument(docArgument(command, "cursor") ?? {}, "batchSize");
-  const cursor = call.engine.cursors.first(
+  const cursor = yield* call.engine.cursors.first(
+    call,
     "admin.$cmd.bulkWrite",
     results[Symbol.iterator](),
     batch ?? Number.MAX_SAFE_INTEGER,
-    false,
-    sessionOf(command),
   );
   return { ...cursor, nErrors, ...totals };
 }

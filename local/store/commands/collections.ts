@@ -1,3 +1,4 @@
+import type { Slices } from "../budget.ts";
 import { Binary, Double } from "bson";
 import type { Reply } from "../bson/bson-writer.ts";
 import { checkNamespace } from "../storage/catalog.ts";
@@ -100,13 +101,13 @@ export function dropDatabase(call: Call): Reply {
 }
 
 /** listCollections */
-export function listCollections(call: Call): Reply {
+export function listCollections(call: Call): Slices<Reply> {
   refuseUnknown(
     call.command,
     "listCollections",
     new Set(["listCollections", "filter", "nameOnly", "authorizedCollections", "cursor"]),
   );
-  const test = compileFilter(docArgument(call.command, "filter") ?? {}, scopeOf({}, call.now));
+  const test = compileFilter(docArgument(call.command, "filter") ?? {}, scopeOf(call));
   const nameOnly = boolArgument(call.command, "nameOnly");
   const docs = call.engine.catalog
     .list(call.db)
@@ -133,7 +134,7 @@ export function listCollections(call: Call): Reply {
 /** listDatabases */
 export function listDatabases(call: Call): Reply {
   refuseUnknown(call.command, "listDatabases", new Set(["listDatabases", "filter", "nameOnly", "authorizedDatabases"]));
-  const test = compileFilter(docArgument(call.command, "filter") ?? {}, scopeOf({}, call.now));
+  const test = compileFilter(docArgument(call.command, "filter") ?? {}, scopeOf(call));
   const names = [...new Set(call.engine.catalog.list().map((c) => c.db))];
   const nameOnly = boolArgument(call.command, "nameOnly");
   const databases = names
@@ -174,7 +175,7 @@ function withoutCollation(spec: Doc): Doc {
 }
 
 /** listIndexes. Errors: NamespaceNotFound. */
-export function listIndexes(call: Call): Reply {
+export function listIndexes(call: Call): Slices<Reply> {
   refuseUnknown(call.command, "listIndexes", new Set(["listIndexes", "cursor"]));
   const collection = existing(call, stringArgument(call.command, "listIndexes"));
   return wholeCursor(

@@ -1,5 +1,6 @@
 import { StoreError } from "../bson/errors.ts";
 import { evaluateLet } from "../expressions/expressions.ts";
+import type { Call } from "./context.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import { asNumber, isDoc, isNumeric, isTrue, typeAlias } from "../bson/values.ts";
 import type { Doc, Value } from "../bson/values.ts";
@@ -23,6 +24,7 @@ const GENERIC = new Set([
   "stmtId",
   "stmtIds",
 ]);
+const MAX_INT32 = 2_147_483_647;
 const READ_CONCERNS = new Set(["local", "available", "majority", "linearizable"]);
 
 function wrongType(name: string, v: Value, wanted: string): StoreError {
@@ -109,16 +111,20 @@ export function hintArgument(doc: Doc): Value | undefined {
   return v;
 }
 
-/** The command's time and its `let` variables. */
-export function scopeOf(command: Doc, now: Date, name = "let"): Scope {
-  const variables = docArgument(command, name);
-  return { now, variables: variables === undefined ? {} : evaluateLet(variables, now) };
+/** The command's time, its `let` variables and its budget. */
+export function scopeOf({ command, now, budget }: Pick<Call, "command" | "now" | "budget">): Scope {
+  const variables = docArgument(command, "let");
+  return { now, budget, variables: variables === undefined ? {} : evaluateLet(variables, now, budget) };
 }
 
-/** When the command must have ended (`maxTimeMS`), in milliseconds since the epoch. */
-export function deadlineOf(command: Doc, now: Date): number | undefined {
-  const ms = countArgument(command, "maxTimeMS");
-  return ms === undefined || ms === 0 ? undefined : now.getTime() + ms;
+/** The time a client gives a command (`maxTimeMS`), milliseconds; 0 for as long as it takes. Errors: BadValue, TypeMismatch. */
+export function maxTimeOf(command: Doc): number {
+  const v = command["maxTimeMS"] ?? 0;
+  const ms = asNumber(v);
+  if (ms === undefined) throw wrongType("maxTimeMS", v, "long");
+  if (!Number.isInteger(ms) || ms < 0 || ms > MAX_INT32)
+    throw new StoreError("BadValue", `${ms} value for maxTimeMS is out of range [0, ${MAX_INT32}]`);
+  return ms;
 }
 
 /** Checks readConcern and writeConcern: one node keeps every promise that one node can. */

@@ -1,4 +1,5 @@
 import { Double } from "bson";
+import { whole, type Slices } from "../budget.ts";
 import { aggregate } from "./aggregate.ts";
 import { encodeReply } from "../bson/bson-writer.ts";
 import type { Reply } from "../bson/bson-writer.ts";
@@ -13,7 +14,7 @@ import {
   listDatabases,
   listIndexes,
 } from "./collections.ts";
-import { checkConcerns } from "./command-arguments.ts";
+import { checkConcerns, maxTimeOf } from "./command-arguments.ts";
 import type { Call, Handler } from "./context.ts";
 import { StoreError } from "../bson/errors.ts";
 import { explain } from "./explain.ts";
@@ -108,6 +109,10 @@ function refuseTransactions(call: Call, name: string): void {
   );
 }
 
+function isSliced(made: Reply | Slices<Reply>): made is Slices<Reply> {
+  return Symbol.iterator in made;
+}
+
 function run(call: Call): Uint8Array {
   const name = Object.keys(call.command)[0] ?? "";
   const handler = HANDLERS.get(name);
@@ -119,12 +124,14 @@ function run(call: Call): Uint8Array {
   }
   refuseTransactions(call, name);
   failing(call, name);
+  call.budget.limit(maxTimeOf(call.command));
   checkConcerns(call.command);
   const key = RETRYABLE.has(name) ? Retries.keyOf(call.command) : undefined;
   const retries = new Retries(call.engine.storage);
   const first = key === undefined ? undefined : retries.find(key);
   if (first !== undefined) return first;
-  const reply = encodeReply({ ...handler?.(call), ok: new Double(1) });
+  const made = handler?.(call) ?? {};
+  const reply = encodeReply({ ...(isSliced(made) ? whole(made, call.budget) : made), ok: new Double(1) });
   if (key !== undefined) retries.keep(key, reply, call.now.getTime());
   return reply;
 }

@@ -1,8 +1,7 @@
-import { Binary } from "bson";
+import type { Budget, Held, Slices } from "../budget.ts";
 import type { Reply } from "../bson/bson-writer.ts";
 import type { Catalog } from "../storage/catalog.ts";
 import type { Cursors } from "./cursors.ts";
-import { isDoc } from "../bson/values.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Doc } from "../bson/values.ts";
 
@@ -16,6 +15,8 @@ export interface Engine {
   startedAt: Date;
   /** Failures asked for by configureFailPoint, by command name. */
   failures: Map<string, Failure>;
+  /** What all running commands and open cursors keep in memory. */
+  held: Held;
 }
 
 /** A failure to be staged for the next calls of a command (MongoDB's failCommand fail point). */
@@ -36,14 +37,9 @@ export interface Call {
   /** The command's time: $$NOW, $currentDate. */
   now: Date;
   connectionId: number;
+  /** What the command may still do. */
+  budget: Budget;
 }
 
-/** Answers a command; throws StoreError. */
-export type Handler = (call: Call) => Reply;
-
-/** The session id of a command as text, if it has one. */
-export function sessionOf(command: Doc): string | undefined {
-  const lsid = command["lsid"];
-  const id = isDoc(lsid) ? lsid["id"] : undefined;
-  return id instanceof Binary ? id.toString("hex") : undefined;
-}
+/** Answers a command, in several slices if need be; throws StoreError. */
+export type Handler = (call: Call) => Reply | Slices<Reply>;

@@ -1,4 +1,5 @@
 import { Long } from "bson";
+import { REST, type Flow, type Slices } from "../budget.ts";
 import type { Reply } from "../bson/bson-writer.ts";
 import { planAggregate, writesOutput } from "./aggregate.ts";
 import { docArgument, docsArgument, hintArgument, scopeOf, stringArgument } from "./command-arguments.ts";
@@ -19,7 +20,7 @@ interface Explained {
   filter: Doc;
   sort: Doc | undefined;
   prepared: Prepared | undefined;
-  run: () => number;
+  run: () => Slices<number>;
 }
 
 function scanStage(p: Plan | undefined): Doc {
@@ -50,9 +51,12 @@ function winningPlan(e: Explained): Doc {
     : stage;
 }
 
-function count(items: Iterable<unknown>): number {
+function* count(items: Flow<unknown>, most = Infinity): Slices<number> {
   let n = 0;
-  for (const _ of items) n++;
+  for (const item of items) {
+    if (item === REST) yield REST;
+    else if (++n >= most) break;
+  }
   return n;
 }
 
@@ -90,7 +94,7 @@ function explainSearch(call: Call, name: string, s: Doc, filterName: string, one
   const filter = docArgument(s, filterName) ?? {};
   const sort = docArgument(s, "sort");
   const hint = hintArgument(s);
-  const scope = scopeOf(call.command, call.now);
+  const scope = scopeOf(call);
   const collection = call.engine.catalog.find(call.db, name);
   const query = {
     filter,
@@ -99,11 +103,7 @@ function explainSearch(call: Call, name: string, s: Doc, filterName: string, one
     ...(one ? { wanted: 1 } : {}),
   };
   const prepared = collection === undefined ? undefined : prepare(call.engine.storage, collection, query, scope);
-  const run = (): number => {
-    if (prepared === undefined) return 0;
-    if (!one) return count(prepared.run());
-    return prepared.run().next().done === true ? 0 : 1;
-  };
+  const run = (): Slices<number> => count(prepared?.run() ?? [], one ? 1 : Infinity);
   return { ns: name, filter, sort, prepared, run };
 }
 
@@ -135,7 +135,7 @@ function explained(call: Call): Explained {
 }
 
 /** explain: the plan, and unless verbosity is queryPlanner what running it looked at. Writing commands are searched, not run. */
-export function explain(call: Call): Reply {
+export function* explain(call: Call): Slices<Reply> {
   const inner = docArgument(call.command, "explain");
   if (inner === undefined) throw new StoreError("TypeMismatch", "explain needs a command document");
   const verbosity = call.command["verbosity"] ?? "allPlansExecution";
@@ -155,7 +155,7 @@ export function explain(call: Call): Reply {
   };
   if (verbosity === "queryPlanner") return reply;
   const started = Date.now();
-  const nReturned = e.run();
+  const nReturned = yield* e.run();
   const [keys, docs] = [e.prepared?.counters.keys ?? 0, e.prepared?.counters.docs ?? 0];
   return {
     ...reply,

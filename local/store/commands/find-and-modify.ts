@@ -3,7 +3,6 @@ import type { Reply } from "../bson/bson-writer.ts";
 import { encode } from "../bson/bson-writer.ts";
 import {
   boolArgument,
-  deadlineOf,
   docArgument,
   docsArgument,
   hintArgument,
@@ -75,7 +74,6 @@ function removing(call: Call, name: string, parts: Parts, scope: Scope): Reply {
     call.engine.catalog.find(call.db, name),
     { ...parts, multi: false },
     scope,
-    deadlineOf(command, call.now),
   );
   return { lastErrorObject: { n: deleted }, value: shown(before, call, scope, parts.filter) };
 }
@@ -86,7 +84,7 @@ export function findAndModify(call: Call): Reply {
   refuseUnknown(command, "findAndModify", FIND_AND_MODIFY_FIELDS);
   refuseCollation(command);
   const name = findAndModifyCollection(command);
-  const scope = scopeOf(command, call.now);
+  const scope = scopeOf(call);
   const sort = docArgument(command, "sort");
   const hint = hintArgument(command);
   const parts: Parts = {
@@ -100,7 +98,7 @@ export function findAndModify(call: Call): Reply {
   const upsert = boolArgument(command, "upsert");
   const collection = upsert ? engine.catalog.ensure(call.db, name) : engine.catalog.find(call.db, name);
   const statement = { ...parts, u, arrayFilters: docsArgument(command, "arrayFilters"), multi: false, upsert };
-  const out = runUpdate(call, collection, statement, scope, deadlineOf(command, call.now));
+  const out = runUpdate(call, collection, statement, scope);
   const existing = out.matched > 0;
   const lastErrorObject: Doc = {
     n: existing || out.upserted !== undefined ? 1 : 0,

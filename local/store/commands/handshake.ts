@@ -2,7 +2,7 @@ import { Double, Long, ObjectId } from "bson";
 import { MAX_DOCUMENT_BYTES } from "../bson/bson-writer.ts";
 import type { Reply } from "../bson/bson-writer.ts";
 import { refuseUnknown } from "./command-arguments.ts";
-import { sessionOf } from "./context.ts";
+import { sessionOf } from "./cursors.ts";
 import type { Call } from "./context.ts";
 import { StoreError } from "../bson/errors.ts";
 import { asNumber, isDoc } from "../bson/values.ts";

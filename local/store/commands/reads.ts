@@ -1,8 +1,8 @@
+import { REST, type Slices } from "../budget.ts";
 import { encode, type Reply } from "../bson/bson-writer.ts";
 import {
   boolArgument,
   countArgument,
-  deadlineOf,
   docArgument,
   hintArgument,
   refuseCollation,
@@ -11,7 +11,7 @@ import {
   scopeOf,
   stringArgument,
 } from "./command-arguments.ts";
-import { sessionOf, type Call } from "./context.ts";
+import type { Call } from "./context.ts";
 import { cursorId } from "./cursors.ts";
 import { StoreError } from "../bson/errors.ts";
 import { encodeKey } from "../indexes/key-encoder.ts";
@@ -51,7 +51,7 @@ const DISTINCT_FIELDS = new Set(["distinct", "key", "query", "collation", "hint"
 /** A find command read and planned; undefined when its collection is not there. */
 export interface PlannedFind {
   prepared: Prepared | undefined;
-  docs: () => Generator<Uint8Array, void>;
+  docs: () => Generator<Uint8Array | typeof REST, void>;
   query: Query;
   skip: number;
   limit: number;
@@ -64,7 +64,7 @@ export function planFind(call: Call): PlannedFind {
   refuseOptions(command, FIND_REFUSED);
   refuseCollation(command);
   const name = stringArgument(command, "find");
-  const scope = scopeOf(command, call.now);
+  const scope = scopeOf(call);
   const filter = docArgument(command, "filter") ?? {};
   const sort = docArgument(command, "sort");
   const hint = hintArgument(command);
@@ -81,33 +81,26 @@ export function planFind(call: Call): PlannedFind {
       ? undefined
       : compileProjection(spec, { inFind: true, filter, scope });
   const collection = engine.catalog.find(call.db, name);
-  const prepared =
-    collection === undefined
-      ? undefined
-      : prepare(engine.storage, collection, query, scope, deadlineOf(command, call.now));
-  function* docs(): Generator<Uint8Array, void> {
+  const prepared = collection === undefined ? undefined : prepare(engine.storage, collection, query, scope);
+  function* docs(): Generator<Uint8Array | typeof REST, void> {
     if (prepared === undefined) return;
-    for (const m of slice(prepared.run(), skip, limit)) yield project === undefined ? m.bytes : encode(project(m.doc));
+    for (const m of slice(prepared.run(), skip, limit))
+      yield m === REST ? REST : project === undefined ? m.bytes : encode(project(m.doc));
   }
   return { prepared, docs, query, skip, limit };
 }
 
 /** find */
-export function find(call: Call): Reply {
+export function find(call: Call): Slices<Reply> {
   const { command, engine } = call;
   const planned = planFind(call);
   const ns = `${call.db}.${stringArgument(command, "find")}`;
-  return engine.cursors.first(
-    ns,
-    planned.docs(),
-    countArgument(command, "batchSize"),
-    boolArgument(command, "singleBatch"),
-    sessionOf(command),
-  );
+  const single = boolArgument(command, "singleBatch");
+  return engine.cursors.first(call, ns, planned.docs(), countArgument(command, "batchSize"), single);
 }
 
 /** getMore */
-export function getMore(call: Call): Reply {
+export function getMore(call: Call): Slices<Reply> {
   const { command, engine } = call;
   refuseUnknown(command, "getMore", new Set(["getMore", "collection", "batchSize"]));
   return engine.cursors.next(
@@ -131,7 +124,7 @@ export function killCursors(call: Call): Reply {
 }
 
 /** count */
-export function count(call: Call): Reply {
+export function* count(call: Call): Slices<Reply> {
   const { command, engine } = call;
   refuseUnknown(command, "count", COUNT_FIELDS);
   refuseCollation(command);
@@ -142,19 +135,18 @@ export function count(call: Call): Reply {
   const hint = hintArgument(command);
   const filter = docArgument(command, "query") ?? {};
   if (collection === undefined) return { n: 0 };
-  const all = countMatches(
+  const all = yield* countMatches(
     engine.storage,
     collection,
     { filter, ...(hint === undefined ? {} : { hint }) },
-    scopeOf(command, call.now),
-    deadlineOf(command, call.now),
+    scopeOf(call),
   );
   const left = Math.max(0, all - skip);
   return { n: limit === 0 ? left : Math.min(left, limit) };
 }
 
 /** distinct */
-export function distinct(call: Call): Reply {
+export function* distinct(call: Call): Slices<Reply> {
   const { command, engine } = call;
   refuseUnknown(command, "distinct", DISTINCT_FIELDS);
   refuseCollation(command);
@@ -167,13 +159,11 @@ export function distinct(call: Call): Reply {
     found.set(Buffer.from(encodeKey([v], [false])).toString("latin1"), v);
   };
   if (collection !== undefined) {
-    for (const m of prepare(
-      engine.storage,
-      collection,
-      query,
-      scopeOf(command, call.now),
-      deadlineOf(command, call.now),
-    ).run()) {
+    for (const m of prepare(engine.storage, collection, query, scopeOf(call)).run()) {
+      if (m === REST) {
+        yield REST;
+        continue;
+      }
       visitPath(m.doc, path, (v) => {
         if (Array.isArray(v)) v.forEach(add);
         else if (v !== undefined) add(v);
@@ -186,6 +176,6 @@ export function distinct(call: Call): Reply {
 }
 
 /** A cursor reply holding everything at once (listCollections, listIndexes). */
-export function wholeCursor(call: Call, ns: string, docs: Doc[], batchSize: number | undefined): Reply {
-  return call.engine.cursors.first(ns, docs.map(encode)[Symbol.iterator](), batchSize, false, sessionOf(call.command));
+export function wholeCursor(call: Call, ns: string, docs: Doc[], batchSize: number | undefined): Slices<Reply> {
+  return call.engine.cursors.first(call, ns, docs.map(encode)[Symbol.iterator](), batchSize);
 }

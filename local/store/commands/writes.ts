@@ -3,7 +3,6 @@ import type { Reply } from "../bson/bson-writer.ts";
 import type { Collection } from "../storage/collection.ts";
 import {
   boolArgument,
-  deadlineOf,
   docArgument,
   docsArgument,
   hintArgument,
@@ -110,8 +109,7 @@ export function update(call: Call): Reply {
   const { command, engine } = call;
   refuseUnknown(command, "update", UPDATE);
   const name = stringArgument(command, "update");
-  const scope = scopeOf(command, call.now);
-  const deadline = deadlineOf(command, call.now);
+  const scope = scopeOf(call);
   let n = 0;
   let nModified = 0;
   const upserted: Doc[] = [];
@@ -128,7 +126,6 @@ export function update(call: Call): Reply {
       collection,
       s,
       constants === undefined ? scope : { ...scope, variables: { ...scope.variables, ...constants } },
-      deadline,
     );
     n += out.matched + (out.upserted === undefined ? 0 : 1);
     nModified += out.modified;
@@ -142,8 +139,7 @@ export function remove(call: Call): Reply {
   const { command, engine } = call;
   refuseUnknown(command, "delete", DELETE);
   const collection = engine.catalog.find(call.db, stringArgument(command, "delete"));
-  const scope = scopeOf(command, call.now);
-  const deadline = deadlineOf(command, call.now);
+  const scope = scopeOf(call);
   let n = 0;
   const parsed = statements(call, "deletes").map((statement) => {
     refuseUnknown(statement, "delete.deletes", DELETE_STATEMENT, false);
@@ -158,7 +154,7 @@ export function remove(call: Call): Reply {
     return { filter: statement["q"], multi: limit === 0, ...(hint === undefined ? {} : { hint }) };
   });
   const errors = each(parsed, boolArgument(command, "ordered", true), (s) => {
-    n += runDelete(call, collection, s, scope, deadline).deleted;
+    n += runDelete(call, collection, s, scope).deleted;
   });
   return withErrors({ n }, errors);
 }

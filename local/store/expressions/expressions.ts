@@ -1,4 +1,5 @@
 import { MingoError } from "mingo/util";
+import type { Budget } from "../budget.ts";
 import { StoreError } from "../bson/errors.ts";
 import { prepareExpression } from "./expression-check.ts";
 import { OWN_OPERATORS } from "./expression-operators.ts";
@@ -8,10 +9,11 @@ import { field } from "../bson/paths.ts";
 import { isDoc } from "../bson/values.ts";
 import type { Doc, Value } from "../bson/values.ts";
 
-/** What an expression may refer to besides the document: the command's time and the variables of `let`. */
+/** What an expression may refer to besides the document: the command's time and the variables of `let`; and what work it may do. */
 export interface Scope {
   now: Date;
   variables: Doc;
+  budget: Budget;
 }
 
 const CONTEXT = contextWith(OWN_OPERATORS);
@@ -59,11 +61,11 @@ function valueAt(v: Value | undefined, parts: readonly string[], at: number): Va
 }
 
 /** The values of a command's `let`, each an expression without a document. */
-export function evaluateLet(let_: Doc, now: Date): Doc {
+export function evaluateLet(let_: Doc, now: Date, budget: Budget): Doc {
   const variables: Doc = {};
   for (const [name, expr] of Object.entries(let_)) {
     if (!/^[a-z\u0080-\uffff]\w*$/u.test(name)) throw new StoreError(16867, `'${name}' is not a valid variable name`);
-    variables[name] = compileExpression(expr, { now, variables: {} })({}) ?? null;
+    variables[name] = compileExpression(expr, { now, variables: {}, budget })({}) ?? null;
   }
   return variables;
 }

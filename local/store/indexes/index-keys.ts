@@ -1,3 +1,4 @@
+import { UNLIMITED } from "../budget.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { IndexDefinition } from "./index-definition.ts";
 import { EMPTY_ARRAY, encodeKey } from "./key-encoder.ts";
@@ -80,7 +81,10 @@ export class KeyMaker {
     this.descending = Object.values(definition.key).map((v) => v === -1);
     this.parts = this.paths.map((p) => p.split("."));
     const partial = definition.partialFilterExpression;
-    this.included = partial === undefined ? undefined : compileFilter(partial, { now: new Date(0), variables: {} });
+    this.included =
+      partial === undefined
+        ? undefined
+        : compileFilter(partial, { now: new Date(0), variables: {}, budget: UNLIMITED });
     this.fields = [
       ...new Set([...this.parts.map((p) => p[0] ?? ""), ...(partial === undefined ? [] : fieldsOf(partial))]),
     ];

@@ -1,3 +1,4 @@
+import { REST } from "../budget.ts";
 import { averageOf, deviationOf, extremeOf, sumOf } from "../expressions/array-expressions.ts";
 import { StoreError } from "../bson/errors.ts";
 import { prepareExpression } from "../expressions/expression-check.ts";
@@ -85,6 +86,10 @@ export function compileGroup(arg: Value, scope: Scope): Stage {
   return function* grouped(docs) {
     const groups = new Map<string, { id: Value; taken: (Value | undefined)[][] }>();
     for (const doc of docs) {
+      if (doc === REST) {
+        yield REST;
+        continue;
+      }
       const id = idOf(doc);
       const key = keyText(id);
       let group = groups.get(key);

@@ -1,3 +1,4 @@
+import { collected, REST } from "../budget.ts";
 import { refuseUnknown } from "../commands/command-arguments.ts";
 import { StoreError } from "../bson/errors.ts";
 import { compileExpression } from "../expressions/expressions.ts";
@@ -68,6 +69,10 @@ export function compileLookup(arg: Value, site: PipelineContext, compilePipeline
     : [];
   return function* lookup(docs) {
     for (const doc of docs) {
+      if (doc === REST) {
+        yield REST;
+        continue;
+      }
       const found = site.read(from, { filter: byField ? joinFilter(doc, local, foreign) : {} });
       const own: Doc = { ...site.scope.variables };
       for (const [k, evaluate] of variables) own[k] = evaluate(doc) ?? null;
@@ -75,7 +80,7 @@ export function compileLookup(arg: Value, site: PipelineContext, compilePipeline
         pipeline === undefined
           ? undefined
           : compilePipeline(pipeline, { ...site, scope: { ...site.scope, variables: own } });
-      yield withPath(doc, as, [...(run === undefined ? found : run(found))]);
+      yield withPath(doc, as, yield* collected(run === undefined ? found : run(found)));
     }
   };
 }
@@ -106,6 +111,10 @@ export function unwind(arg: Value): Stage {
   const numbered = (doc: Doc, n: Value): Doc => (index === undefined ? doc : withPath(doc, index, n));
   return function* unwound(docs) {
     for (const doc of docs) {
+      if (doc === REST) {
+        yield REST;
+        continue;
+      }
       let v: Value | undefined = doc;
       for (const name of path) v = isDoc(v) && Object.hasOwn(v, name) ? v[name] : undefined;
       if (Array.isArray(v) && v.length > 0)

@@ -1,3 +1,4 @@
+import { collected, REST, type Flow } from "../budget.ts";
 import { Aggregator } from "mingo";
 import { refuseUnknown } from "../commands/command-arguments.ts";
 import { StoreError } from "../bson/errors.ts";
@@ -31,10 +32,11 @@ const STAGES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["$redact", new Set()],
 ]);
 
-function plainDocs(docs: Iterable<Doc>): Record<string, unknown>[] {
-  return [...docs].map((doc) => {
+function plainDocs(docs: Flow<Doc>): Record<string, unknown>[] {
+  return [...docs].flatMap((doc) => {
+    if (doc === REST) return [];
     const plain = demoteDeep(doc);
-    return typeof plain === "object" && plain !== null ? { ...plain } : {};
+    return typeof plain === "object" && plain !== null ? [{ ...plain }] : [];
   });
 }
 
@@ -48,14 +50,15 @@ export function mingoStage(name: string, arg: Value, site: PipelineContext): Sta
   }
   // $setWindowFields has operators that are no expressions (window functions): mingo checks those itself.
   const spec = name === "$setWindowFields" ? arg : withoutCheck(name, arg, site);
-  return (docs) => {
+  return function* ran(docs) {
+    const all = yield* collected(docs);
     try {
       const options = {
         ...mingoOptions(PLAIN_CONTEXT, site.scope.variables),
         collectionResolver: (from: string): Record<string, unknown>[] => plainDocs(site.read(from, { filter: {} })),
       };
-      const out = new Aggregator([{ [name]: demoteDeep(spec) }], options).run(plainDocs(docs));
-      return out.flatMap((doc) => {
+      const out = new Aggregator([{ [name]: demoteDeep(spec) }], options).run(plainDocs(all));
+      yield* out.flatMap((doc) => {
         const v = promote(doc);
         // $redact leaves a hole where it has pruned a whole document.
         return isDoc(v) ? [v] : [];

@@ -127,7 +127,7 @@ export function mergeTarget(call: Call, arg: Value): Output {
           multi: false,
           upsert: false,
         },
-        { now: call.now, variables: { new: withId } },
+        { now: call.now, variables: { new: withId }, budget: call.budget },
       );
       if (n > 0 && matched === "fail")
         throw new StoreError(

@@ -1,9 +1,11 @@
+import { collected, REST, resting, type Flow } from "../budget.ts";
 import { StoreError } from "../bson/errors.ts";
 import { compileExpression, type Scope } from "../expressions/expressions.ts";
 import { compileFilter } from "../query/matcher.ts";
 import { mingoStage } from "./mingo-stages.ts";
 import { compileGroup } from "./group-stage.ts";
 import { compileLookup, compileUnionWith, unwind } from "./join-stages.ts";
+import { setField } from "../bson/paths.ts";
 import { slice } from "../query/query-execution.ts";
 import { sortBy } from "../query/sort.ts";
 import { compileDocStage } from "../update/update-pipeline.ts";
@@ -35,12 +37,12 @@ export function stageOf(stage: Doc): [string, Value] {
   return entry;
 }
 
-function* filtered(docs: Iterable<Doc>, test: (doc: Doc) => boolean): Generator<Doc, void> {
-  for (const doc of docs) if (test(doc)) yield doc;
+function* filtered(docs: Flow<Doc>, test: (doc: Doc) => boolean): Generator<Doc | typeof REST, void> {
+  for (const doc of docs) if (doc === REST || test(doc)) yield doc;
 }
 
-function* mapped(docs: Iterable<Doc>, change: (doc: Doc) => Doc): Generator<Doc, void> {
-  for (const doc of docs) yield change(doc);
+function* mapped(docs: Flow<Doc>, change: (doc: Doc) => Doc): Generator<Doc | typeof REST, void> {
+  for (const doc of docs) yield doc === REST ? REST : change(doc);
 }
 
 function wholeNumber(stage: string, arg: Value, least: number): number {
@@ -55,7 +57,10 @@ function counting(arg: Value): Stage {
     throw new StoreError(40156, "the count field must be a non-empty string without '$' and '.'");
   return function* countAll(docs) {
     let n = 0;
-    for (const _ of docs) n++;
+    for (const doc of docs) {
+      if (doc === REST) yield REST;
+      else n++;
+    }
     if (n > 0) yield { [arg]: n };
   };
 }
@@ -67,23 +72,25 @@ function facet(arg: Value, site: PipelineContext): Stage {
     name,
     compilePipeline(subPipeline(pipeline, "$facet"), site),
   ]);
-  return (docs) => {
-    const all = [...docs];
-    return [Object.fromEntries(runs.map(([name, run]) => [name, [...run(all)]]))];
+  return function* facets(docs) {
+    const all = yield* collected(docs);
+    const made: Doc = {};
+    for (const [name, run] of runs) setField(made, name, yield* collected(run(all)));
+    yield made;
   };
 }
 
 function sample(arg: Value): Stage {
   const size = wholeNumber("$sample", isDoc(arg) ? (arg["size"] ?? null) : null, 1);
-  return (docs) => {
-    const all = [...docs];
+  return function* sampled(docs) {
+    const all = yield* collected(docs);
     const wanted = Math.min(size, all.length);
     for (let i = 0; i < wanted; i++) {
       const other = i + Math.floor(Math.random() * (all.length - i));
       const [a, b] = [all[i], all[other]];
       if (a !== undefined && b !== undefined) [all[i], all[other]] = [b, a];
     }
-    return all.slice(0, wanted);
+    yield* all.slice(0, wanted);
   };
 }
 
@@ -97,7 +104,9 @@ function documents(arg: Value, scope: Scope): Stage {
 function sorting(arg: Value): Stage {
   if (!isDoc(arg) || Object.keys(arg).length === 0)
     throw new StoreError(15976, "$sort stage must have at least one sort key");
-  return (docs) => sortBy([...docs], arg, (doc) => doc);
+  return function* sorted(docs) {
+    yield* sortBy(yield* collected(docs), arg, (doc) => doc);
+  };
 }
 
 function sortByCount(arg: Value, site: PipelineContext): Stage {
@@ -158,5 +167,5 @@ export function compilePipeline(pipeline: Doc[], site: PipelineContext): Stage {
   if (pipeline.length > MAX_STAGES)
     throw new StoreError(7749501, `Pipeline length must be no longer than ${MAX_STAGES} stages.`);
   const stages = pipeline.map((stage, i) => compileStage(...stageOf(stage), site, i === 0));
-  return (docs) => stages.reduce((current, run) => run(current), docs);
+  return (docs) => stages.reduce((current, run) => resting(run(current), site.scope.budget), docs);
 }

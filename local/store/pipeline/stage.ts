@@ -1,15 +1,16 @@
+import type { Flow } from "../budget.ts";
 import { StoreError } from "../bson/errors.ts";
 import { typeAlias, isDoc, type Doc, type Value } from "../bson/values.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import type { Query } from "../planner/query-plan.ts";
 
-/** A stage, or a whole pipeline: documents in, documents out. */
-export type Stage = (docs: Iterable<Doc>) => Iterable<Doc>;
+/** A stage, or a whole pipeline: documents in, documents out. It passes on the rests of what it reads. */
+export type Stage = (docs: Flow<Doc>) => Flow<Doc>;
 
 /** Where a pipeline runs: its variables, and other collections of its database. */
 export interface PipelineContext {
   scope: Scope;
-  read: (collection: string, query: Query) => Iterable<Doc>;
+  read: (collection: string, query: Query) => Flow<Doc>;
 }
 
 /** Compiles a pipeline; stages that hold pipelines of their own are given it. */

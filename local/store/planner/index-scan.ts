@@ -1,3 +1,4 @@
+import { REST, type Budget } from "../budget.ts";
 import { compareBytes, type Interval } from "../indexes/byte-order.ts";
 import type { Collection, Index, Stored } from "../storage/collection.ts";
 import { StoreError } from "../bson/errors.ts";
@@ -15,12 +16,11 @@ const ESTIMATE_KEYS = 1000;
 const ABOVE_ALL = Uint8Array.of(255, 255, 255, 255);
 const NO_RID = -1;
 
-/** What a scan has looked at so far, for explain; and when it must stop. */
+/** What a scan has looked at so far, for explain; and what it may still do. */
 export interface ScanCounters {
   keys: number;
   docs: number;
-  /** Milliseconds since the epoch after which the scan fails with MaxTimeMSExpired. */
-  deadline?: number;
+  budget: Budget;
 }
 
 /** Roughly how many keys lie in the intervals, counted up to a bound. */
@@ -50,10 +50,8 @@ export function countKeys(storage: Storage, index: Index, intervals: readonly In
   return n;
 }
 
-function checkGoingOn(collection: Collection, counters: ScanCounters): void {
+function checkGoingOn(collection: Collection): void {
   if (collection.dropped) throw new StoreError("QueryPlanKilled", `collection dropped: ${collection.ns}`);
-  if (counters.deadline !== undefined && Date.now() > counters.deadline)
-    throw new StoreError("MaxTimeMSExpired", "operation exceeded time limit");
 }
 
 interface Entry extends Stored {
@@ -104,14 +102,15 @@ function* scanIndex(
   index: Index,
   first: number,
   counters: ScanCounters,
-): Generator<Stored, void> {
+): Generator<Stored | typeof REST, void> {
   const seen = index.multikey ? new Set<number>() : undefined;
   const intervals = p.reverse ? [...p.bounds.intervals].reverse() : p.bounds.intervals;
   let limit = first;
   for (const interval of intervals) {
     let after: { key: Uint8Array; rid: number } | undefined;
     for (;;) {
-      checkGoingOn(collection, counters);
+      if (counters.budget.due()) yield REST;
+      checkGoingOn(collection);
       const page = pageOf(storage, collection, index, interval, after, p.reverse, limit);
       for (const entry of page) {
         counters.keys++;
@@ -210,12 +209,13 @@ function* skipThrough(
   interval: Interval,
   first: number,
   counters: ScanCounters,
-): Generator<Stored, void> {
+): Generator<Stored | typeof REST, void> {
   let left: Interval | undefined = interval;
   let after: KeyEntry | undefined;
   let limit = first;
   while (left !== undefined) {
-    checkGoingOn(collection, counters);
+    if (counters.budget.due()) yield REST;
+    checkGoingOn(collection);
     const page: KeyEntry[] = keysOf(storage, index, left, after, p.reverse, limit);
     const { hits, skip } = checkPage(p, index, page);
     counters.keys += page.length;
@@ -241,7 +241,7 @@ function* scanSkipping(
   index: Index,
   first: number,
   counters: ScanCounters,
-): Generator<Stored, void> {
+): Generator<Stored | typeof REST, void> {
   const intervals = p.reverse ? [...p.bounds.intervals].reverse() : p.bounds.intervals;
   for (const interval of intervals) yield* skipThrough(storage, collection, p, index, interval, first, counters);
 }
@@ -251,11 +251,12 @@ function* scanCollection(
   reverse: boolean,
   first: number,
   counters: ScanCounters,
-): Generator<Stored, void> {
+): Generator<Stored | typeof REST, void> {
   let rid = reverse ? Number.MAX_SAFE_INTEGER : NO_RID;
   let limit = first;
   for (;;) {
-    checkGoingOn(collection, counters);
+    if (counters.budget.due()) yield REST;
+    checkGoingOn(collection);
     const page = collection.page(rid, limit, reverse);
     for (const entry of page) {
       counters.docs++;
@@ -277,7 +278,7 @@ export function scan(
   p: Plan,
   first: number | undefined,
   counters: ScanCounters,
-): Generator<Stored, void> {
+): Generator<Stored | typeof REST, void> {
   const page = Math.min(Math.max(first ?? FIRST_PAGE, 1), LARGEST_PAGE);
   if (p.index === undefined) return scanCollection(collection, p.reverse, page, counters);
   return p.bounds.checks.length > 0

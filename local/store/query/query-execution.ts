@@ -1,6 +1,6 @@
+import { REST, type Budget, type Flow, type Slices } from "../budget.ts";
 import { decode } from "../bson/bson-reader.ts";
 import type { Collection, Stored } from "../storage/collection.ts";
-import { StoreError } from "../bson/errors.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import { compileFilter } from "./matcher.ts";
 import { plan } from "../planner/planner.ts";
@@ -9,9 +9,6 @@ import { countKeys, scan, type ScanCounters } from "../planner/index-scan.ts";
 import { sortBy } from "./sort.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Doc } from "../bson/values.ts";
-
-/** MongoDB's bound on what a sort without an index may hold, bytes. */
-const MAX_SORT_BYTES = 100 * 1024 * 1024;
 
 /** A document that meets a filter; decoded only when something asks for it. */
 export class Match {
@@ -33,23 +30,21 @@ export class Match {
 export interface Prepared {
   plan: Plan;
   counters: ScanCounters;
-  run: () => Generator<Match, void>;
+  run: () => Generator<Match | typeof REST, void>;
 }
 
 /** Plans a query over a collection. Errors: those of the filter, the sort and the hint; at run time MaxTimeMSExpired, 292 for too big a sort. */
-export function prepare(
-  storage: Storage,
-  collection: Collection,
-  query: Query,
-  scope: Scope,
-  deadline?: number,
-): Prepared {
+export function prepare(storage: Storage, collection: Collection, query: Query, scope: Scope): Prepared {
   const test = compileFilter(query.filter, scope);
   const chosen = plan(storage, collection, query);
-  const counters: ScanCounters = { keys: 0, docs: 0, ...(deadline === undefined ? {} : { deadline }) };
+  const counters: ScanCounters = { keys: 0, docs: 0, budget: scope.budget };
   const first = chosen.sorted ? query.wanted : undefined;
-  function* matches(): Generator<Match, void> {
+  const { budget } = scope;
+  function* matches(): Generator<Match | typeof REST, void> {
     for (const stored of scan(storage, collection, chosen, first, counters)) {
+      budget.spend();
+      if (stored === REST || budget.due()) yield REST;
+      if (stored === REST) continue;
       if (chosen.exact) {
         yield new Match(stored);
         continue;
@@ -62,50 +57,43 @@ export function prepare(
   return {
     plan: chosen,
     counters,
-    run: sort === undefined ? matches : (): Generator<Match, void> => sorted(matches(), sort),
+    run: sort === undefined ? matches : () => sorted(matches(), sort, budget),
   };
 }
 
-function* sorted(matches: Iterable<Match>, sort: Doc): Generator<Match, void> {
+function* sorted(matches: Flow<Match>, sort: Doc, budget: Budget): Generator<Match | typeof REST, void> {
   const held: Match[] = [];
-  let bytes = 0;
   for (const m of matches) {
+    if (m === REST) {
+      yield REST;
+      continue;
+    }
+    budget.hold(m.bytes.length);
     held.push(m);
-    bytes += m.bytes.length;
-    if (bytes > MAX_SORT_BYTES)
-      throw new StoreError(
-        "QueryExceededMemoryLimitNoDiskUseAllowed",
-        `Sort exceeded memory limit of ${MAX_SORT_BYTES} bytes. Add an index, or specify a smaller limit.`,
-      );
   }
   yield* sortBy(held, sort, (m) => m.doc);
 }
 
 /** Skips and limits any sequence; a limit of 0 means none. */
-export function* slice<T>(items: Iterable<T>, skip: number, limit: number): Generator<T, void> {
+export function* slice<T>(items: Flow<T>, skip: number, limit: number): Generator<T | typeof REST, void> {
   let n = 0;
-  if (limit !== 0 || skip !== 0) {
-    for (const item of items) {
-      if (n++ < skip) continue;
-      yield item;
-      if (limit !== 0 && n >= skip + limit) return;
-    }
-  } else yield* items;
+  for (const item of items) {
+    if (item !== REST && n++ < skip) continue;
+    yield item;
+    if (limit !== 0 && n >= skip + limit) return;
+  }
 }
 
 /** How many documents meet a filter, counted on index keys alone where the plan allows it. */
-export function countMatches(
-  storage: Storage,
-  collection: Collection,
-  query: Query,
-  scope: Scope,
-  deadline?: number,
-): number {
-  const prepared = prepare(storage, collection, query, scope, deadline);
+export function* countMatches(storage: Storage, collection: Collection, query: Query, scope: Scope): Slices<number> {
+  const prepared = prepare(storage, collection, query, scope);
   const { plan: p } = prepared;
   if (p.exact && p.bounds.checks.length === 0)
     return p.index === undefined ? collection.count() : countKeys(storage, p.index, p.bounds.intervals);
   let n = 0;
-  for (const _ of prepared.run()) n++;
+  for (const m of prepared.run()) {
+    if (m === REST) yield REST;
+    else n++;
+  }
   return n;
 }

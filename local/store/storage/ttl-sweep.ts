@@ -1,3 +1,4 @@
+import { REST, UNLIMITED } from "../budget.ts";
 import { compareValues } from "../bson/comparison.ts";
 import type { Collection, Index } from "./collection.ts";
 import type { Engine } from "../commands/context.ts";
@@ -22,10 +23,11 @@ function sweepIndex(engine: Engine, collection: Collection, index: Index, second
     engine.storage,
     collection,
     { filter: partial === undefined ? due : { $and: [due, partial] }, hint: index.definition.name, wanted: BATCH },
-    { now, variables: {} },
+    { now, variables: {}, budget: UNLIMITED },
   );
   const found = [];
   for (const m of run()) {
+    if (m === REST) continue;
     found.push(m);
     if (found.length >= BATCH) break;
   }

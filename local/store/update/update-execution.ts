@@ -1,4 +1,5 @@
 import { BSONRegExp, ObjectId } from "bson";
+import { REST, type Flow } from "../budget.ts";
 import { encode } from "../bson/bson-writer.ts";
 import type { Collection } from "../storage/collection.ts";
 import { sameValue } from "../bson/comparison.ts";
@@ -119,7 +120,6 @@ export function runUpdate(
   collection: Collection | undefined,
   s: UpdateStatement,
   scope: Scope,
-  deadline?: number,
 ): UpdateOutcome {
   const update = compileUpdate(s.u, s.arrayFilters, s.filter, scope);
   if (s.multi && update.kind === "replacement")
@@ -132,9 +132,7 @@ export function runUpdate(
     ...(s.hint === undefined ? {} : { hint: s.hint }),
     ...(s.multi ? {} : { wanted: 1 }),
   };
-  const found = [
-    ...limited(prepare(call.engine.storage, collection, query, scope, deadline).run(), s.multi ? MAX_MULTI : 1),
-  ];
+  const found = [...limited(prepare(call.engine.storage, collection, query, scope).run(), s.multi ? MAX_MULTI : 1)];
   if (found.length === 0) return s.upsert ? upsert(collection, s, update) : { matched: 0, modified: 0 };
   const out: UpdateOutcome = { matched: 0, modified: 0 };
   for (const m of found) {
@@ -147,9 +145,10 @@ export function runUpdate(
   return out;
 }
 
-function* limited<T>(items: Iterable<T>, max: number): Generator<T, void> {
+function* limited<T>(items: Flow<T>, max: number): Generator<T, void> {
   let n = 0;
   for (const item of items) {
+    if (item === REST) continue;
     yield item;
     if (++n >= max) return;
   }
@@ -161,7 +160,6 @@ export function runDelete(
   collection: Collection | undefined,
   s: { filter: Doc; multi: boolean; sort?: Doc; hint?: Value },
   scope: Scope,
-  deadline?: number,
 ): { deleted: number; before?: Match } {
   if (collection === undefined) return { deleted: 0 };
   const query = {
@@ -170,9 +168,7 @@ export function runDelete(
     ...(s.hint === undefined ? {} : { hint: s.hint }),
     ...(s.multi ? {} : { wanted: 1 }),
   };
-  const found = [
-    ...limited(prepare(call.engine.storage, collection, query, scope, deadline).run(), s.multi ? MAX_MULTI : 1),
-  ];
+  const found = [...limited(prepare(call.engine.storage, collection, query, scope).run(), s.multi ? MAX_MULTI : 1)];
   for (const m of found) collection.remove(m.rid, m.doc);
   const [before] = found;
   return { deleted: found.length, ...(before === undefined ? {} : { before }) };

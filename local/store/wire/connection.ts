@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { Budget } from "../budget.ts";
 import { isOutOfBounds } from "../bson/bson-reader.ts";
 import { answer, ConnectionDropped, errorReply } from "../commands/command-table.ts";
 import type { Engine } from "../commands/context.ts";
@@ -80,6 +81,7 @@ export class Connection {
       sequences: request.sequences,
       now: new Date(),
       connectionId: this.id,
+      budget: new Budget(this.engine.held),
     };
     try {
       const body = this.commits.run(() => answer(call));

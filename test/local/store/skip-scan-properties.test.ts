@@ -5,6 +5,7 @@ import { compareBytes } from "../../../local/store/indexes/byte-order.ts";
 import type { Index } from "../../../local/store/storage/collection.ts";
 import { conjunctsOf } from "../../../local/store/planner/conjuncts.ts";
 import { KeyMaker } from "../../../local/store/indexes/index-keys.ts";
+import { UNLIMITED } from "../../../local/store/budget.ts";
 import { compileFilter } from "../../../local/store/query/matcher.ts";
 import { outOfBounds } from "../../../local/store/planner/skip-scan.ts";
 import type { Doc } from "../../../local/store/bson/values.ts";
@@ -66,7 +67,7 @@ test("a step over keys passes over none that meets the filter, and always leads 
     fc.property(dense, keys, both, (docs, key, filter) => {
       const index = indexOn(key);
       const bounds = boundsOf(index, conjunctsOf(filter as Doc));
-      const test = compileFilter(filter as Doc, { now: new Date(0), variables: {} });
+      const test = compileFilter(filter as Doc, { now: new Date(0), variables: {}, budget: UNLIMITED });
       const made = docs
         .map((doc) => ({ key: index.keys.keysOf(doc as Doc).keys[0] ?? new Uint8Array(0), meets: test(doc as Doc) }))
         .sort((x, y) => compareBytes(x.key, y.key));
