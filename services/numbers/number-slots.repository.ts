@@ -77,7 +77,8 @@ const unracedSlots = (model: Model<NumberDoc>): Omit<NumberSlots, "reserve"> => 
   async availability(party, country) {
     const [found] = await model.aggregate<{ numbers: number; free_lines: number }>([
       { $match: { ...usableAtAllBy(party), ...(country === undefined ? {} : { country }) } },
-      { $group: { _id: null, numbers: { $sum: 1 }, free_lines: { $sum: { $max: [FREE_SLOTS, 0] } } } },
+      { $project: FREE_SLOTS },
+      { $group: { _id: null, numbers: { $sum: 1 }, free_lines: { $sum: "$free" } } },
       { $project: { _id: 0, numbers: 1, free_lines: 1 } },
     ]);
     return found ?? { numbers: 0, free_lines: 0 };
@@ -95,7 +96,7 @@ const slotsOf = (numbers: readonly Reserved[], holders: readonly string[]): [str
 const candidateReader = (model: Model<NumberDoc>) => {
   const withFreeSlot = (filter: Record<string, unknown>): Promise<UsableNumber[]> =>
     model
-      .find({ ...filter, ...HAS_FREE_SLOT }, { country: 1, free: FREE_SLOTS })
+      .find({ ...filter, ...HAS_FREE_SLOT }, { country: 1, ...FREE_SLOTS })
       .sort({ used_at: 1 })
       .limit(CANDIDATES)
       .lean<UsableNumber[]>()

@@ -3,9 +3,9 @@ import { skewFault, type ClockReading } from "./clock-skew.ts";
 
 /** The database as a service sees it: its own models on one shared connection. */
 export interface Store {
-  /** The model of one collection; the collection has one owner, and its indexes are made before the service starts. */
+  /** The model of one collection; the collection has one owner, which is made with its indexes before the service starts. */
   model<Doc>(collection: string, schema: Schema<Doc>): Model<Doc>;
-  /** Connects, compares the clocks and makes the indexes; throws the driver's error when the database does not answer within 20 s, ClockSkewError when its clock and ours are apart. */
+  /** Connects, compares the clocks and makes the collections with their indexes; throws the driver's error when the database does not answer within 20 s, ClockSkewError when its clock and ours are apart. */
   open(): Promise<void>;
   /** Releases the connection; the last release closes it. */
   close(): Promise<void>;
@@ -116,10 +116,21 @@ async function compareClocks(connection: Connection, now: () => number): Promise
   if (fault !== null) throw new ClockSkewError(fault);
 }
 
+/** What of a model makes its collection. */
+interface Preparable {
+  schema: { indexes(): unknown[] };
+  createCollection(): Promise<unknown>;
+  createIndexes(): Promise<unknown>;
+}
+
+/** Makes the collection with its indexes. One that has none is made too: not every database takes each command for a collection that is not there. */
+const prepare = (model: Preparable): Promise<unknown> =>
+  model.schema.indexes().length > 0 ? model.createIndexes() : model.createCollection();
+
 /** Opens a store on `uri`; writes wait for a majority. Connections are shared by all services of the process. `now`: this process's clock, ms since 1970. */
 export function openStore(uri: string, now: () => number = Date.now): Store {
   const held = acquire(uri);
-  const models: { createIndexes(): Promise<unknown> }[] = [];
+  const models: Preparable[] = [];
   let open = true;
   return {
     model<Doc>(collection: string, schema: Schema<Doc>): Model<Doc> {
@@ -132,7 +143,7 @@ export function openStore(uri: string, now: () => number = Date.now): Store {
     async open() {
       await (held.connected ??= connect(held.connection, uri));
       await (held.clocks ??= compareClocks(held.connection, now));
-      await Promise.all(models.map((m) => m.createIndexes()));
+      await Promise.all(models.map(prepare));
     },
     async close() {
       if (!open) return;

@@ -40,6 +40,7 @@ const PURE_FILES = [
   "shared/call-prices.ts",
   "shared/placeholders.ts",
   "shared/database/clock-skew.ts",
+  "shared/database/database-clock.ts",
   "shared/egress/egress-address.ts",
 ];
 /** Written in two parts, so that this file does not break its own rule. */
@@ -101,6 +102,8 @@ describe("the bus and the environment", () => {
   test("nothing travels in ctx.meta", () => expect(faults(house.metaCarriesNothing(code))).toEqual([]));
   test("writes wait for a majority and reads ask the primary", () =>
     expect(faults(house.writesAreDurable(code))).toEqual([]));
+  test("the database's clock is asked in the one form that databases share", () =>
+    expect(faults(house.clockHasOnePlace(code))).toEqual([]));
   test("process.env is read in shared/process/env.ts", () =>
     expect(faults(house.environmentIsReadOnce(files))).toEqual([]));
 });

@@ -144,6 +144,24 @@ const BAD: [string, (files: Source[]) => house.Violation[], Record<string, strin
     { "services/a/a.ts": 'model.find(f).read("secondaryPreferred");' },
     "services/a/a.ts:1 writes wait",
   ],
+  [
+    "the database's clock in any place",
+    house.clockHasOnePlace,
+    { "services/a/a.ts": 'const a = { $set: { at: "$$NOW" } };', "shared/database/database-clock.ts": '"$$NOW";' },
+    "services/a/a.ts:1 the database's clock",
+  ],
+  [
+    "the database's clock in a distinct",
+    house.clockHasOnePlace,
+    { "services/a/a.ts": 'const f = whereByClock(1);\nmodel.distinct("a", f);' },
+    "services/a/a.ts:2 distinct",
+  ],
+  [
+    "the database's clock in a group",
+    house.clockHasOnePlace,
+    { "services/a/a.ts": "const g = { $group: {\n_id: null, ...fieldsByClock(x) } };" },
+    "services/a/a.ts:1 the database's clock inside",
+  ],
   ["a long file", house.filesAreSmall, { "test/a.ts": "x;\n".repeat(301) }, "test/a.ts:301 301 lines; at most 300"],
   [
     "a long file that only says it is generated",

@@ -177,6 +177,20 @@ export const writesAreDurable = (files: readonly Source[]): Violation[] =>
     "code",
   );
 
+/** The file that may name the database's clock. */
+const CLOCK = "shared/database/database-clock.ts";
+
+/** Not every database takes $$NOW in every place: it is written in one, and its users ask neither distinct nor in a $group. */
+export const clockHasOnePlace = (files: readonly Source[]): Violation[] => {
+  const others = files.filter((f) => inProduct(f.path) && f.path !== CLOCK);
+  const users = others.filter((f) => /\b(?:whereByClock|fieldsByClock)\b/.test(f.text));
+  return [
+    ...matches(others, /\$\$NOW|\$\$CLUSTER_TIME/g, `the database's clock is read by ${CLOCK} only`, "code"),
+    ...matches(users, /\.\s*distinct\s*\(/g, "distinct in a file that asks the database's clock", "code"),
+    ...matches(users, /\$group\s*:[^;]*?\bfieldsByClock\b/g, "the database's clock inside a $group", "code"),
+  ];
+};
+
 /** Section 4, 3: one typed bus. */
 export const busIsTyped = (files: readonly Source[]): Violation[] =>
   matches(

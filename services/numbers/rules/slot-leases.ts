@@ -1,9 +1,10 @@
 import type { PipelineStage } from "mongoose";
+import { fieldsByClock, NOW, whereByClock } from "../../../shared/database/database-clock.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 
 /*
- * Slots of numbers as filters and updates, one document each. Leases are judged by the database's own clock ($$NOW), so that the
+ * Slots of numbers as filters and updates, one document each. Leases are judged by the database's own clock, so that the
  * clocks of the services don't matter; every value from outside stands in a $literal, so that none is read as an expression.
  */
 
@@ -27,21 +28,24 @@ export interface Party {
 }
 
 const NAME_SEPARATOR = "~";
-const LIVE = { $filter: { input: "$slots", as: "slot", cond: { $gt: ["$$slot.until", "$$NOW"] } } };
-/** Expression: how many slots of a number are free; below zero where their number was lowered during calls. */
-export const FREE_SLOTS = { $subtract: ["$max_concurrent_calls", { $size: LIVE }] };
+const LIVE = { $filter: { input: "$slots", as: "slot", cond: { $gt: ["$$slot.until", NOW] } } };
+/** How many slots of a number are free; below zero where their number was lowered during calls. */
+const FREE = { $subtract: ["$max_concurrent_calls", { $size: LIVE }] };
 const ends = (lease_seconds: number): Record<string, unknown> => ({
-  $add: ["$$NOW", { $literal: lease_seconds * MS_PER_SECOND }],
+  $add: [NOW, { $literal: lease_seconds * MS_PER_SECOND }],
 });
 
+/** Fields of a projection or $set stage: how many slots of a number are free, none where their number was lowered during calls. */
+export const FREE_SLOTS = fieldsByClock({ free: { $max: [FREE, 0] } });
+
 /** Holds for numbers with a free slot. */
-export const HAS_FREE_SLOT = { $expr: { $gt: [FREE_SLOTS, 0] } } as const;
+export const HAS_FREE_SLOT = whereByClock({ $gt: [FREE, 0] });
 
 /** Holds for numbers none of whose slots is reserved. */
-export const IS_IDLE = { $expr: { $eq: [{ $size: LIVE }, 0] } } as const;
+export const IS_IDLE = whereByClock({ $eq: [{ $size: LIVE }, 0] });
 
 /** Holds for numbers all of whose slots are reserved. */
-export const HAS_NO_FREE_SLOT = { $expr: { $lte: [FREE_SLOTS, 0] } } as const;
+export const HAS_NO_FREE_SLOT = whereByClock({ $lte: [FREE, 0] });
 
 /** Filters of the numbers a party may use at all, in order of preference: its merchant's own, its reseller's, the shared pool. */
 export const usableBy = ({ reseller_id, merchant_id, provider }: Party): Record<string, unknown>[] =>
@@ -64,7 +68,7 @@ export const nameOf = (holder: string): string => holder.split(NAME_SEPARATOR, 1
 
 /** Reserves a slot of this number for as many of these holders as it has free, the first ones first; removes slots whose lease has ended. */
 export const reserveSlots = (id: string, holders: readonly string[], lease_seconds: number): SlotUpdate => {
-  const entering = { $slice: [{ $literal: holders.map((holder) => ({ holder, name: nameOf(holder) })) }, FREE_SLOTS] };
+  const entering = { $slice: [{ $literal: holders.map((holder) => ({ holder, name: nameOf(holder) })) }, FREE] };
   const reserved = {
     $map: {
       input: entering,
@@ -75,7 +79,7 @@ export const reserveSlots = (id: string, holders: readonly string[], lease_secon
   return {
     // a holder has one slot: a number where one of them has one reserves none
     filter: { _id: id, status: "AVAILABLE", ...HAS_FREE_SLOT, "slots.holder": { $nin: [...holders] } },
-    update: [{ $set: { slots: { $concatArrays: [LIVE, reserved] }, used_at: "$$NOW" } }],
+    update: [{ $set: fieldsByClock({ slots: { $concatArrays: [LIVE, reserved] }, used_at: NOW }) }],
   };
 };
 
@@ -92,7 +96,13 @@ export const renewLease = (by: "holder" | "name", those: readonly string[], leas
   };
   return {
     filter: { [`slots.${by}`]: { $in: [...those] } },
-    update: [{ $set: { slots: { $map: { input: LIVE, as: "slot", in: { $cond: [isTheirs, longer, "$$slot"] } } } } }],
+    update: [
+      {
+        $set: fieldsByClock({
+          slots: { $map: { input: LIVE, as: "slot", in: { $cond: [isTheirs, longer, "$$slot"] } } },
+        }),
+      },
+    ],
   };
 };
 

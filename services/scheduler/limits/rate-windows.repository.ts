@@ -1,4 +1,5 @@
 import type { Model, PipelineStage } from "mongoose";
+import { fieldsByClock, NOW, whereByClock } from "../../../shared/database/database-clock.ts";
 import { isDuplicateKey } from "../../../shared/errors.ts";
 import {
   EPOCH,
@@ -56,7 +57,7 @@ const isFull = (group: number): Expression => ({ $gte: ["$filled", group] });
 const permitAt = (limit: RateLimit, not_before: Date | null): Expression => {
   const { group } = layoutFor(limit.max);
   const room = group === 1 ? beginsAt(limit) : { $cond: [isFull(group), beginsAt(limit), "$opened"] };
-  return { $max: ["$$NOW", not_before ?? EPOCH, { $ifNull: ["$closed_until", EPOCH] }, room] };
+  return { $max: [NOW, not_before ?? EPOCH, { $ifNull: ["$closed_until", EPOCH] }, room] };
 };
 
 function acquiring(limit: RateLimit, not_before: Date | null): PipelineStage.Set[] {
@@ -73,7 +74,7 @@ function acquiring(limit: RateLimit, not_before: Date | null): PipelineStage.Set
           opened: { $cond: [isFull(group), beginsAt(limit), "$opened"] },
         };
   return [
-    { $set: { granted_at: permitAt(limit, not_before), asked_at: "$$NOW" } },
+    { $set: fieldsByClock({ granted_at: permitAt(limit, not_before), asked_at: NOW }) },
     { $set: next },
   ] as PipelineStage.Set[];
 }
@@ -82,10 +83,10 @@ function acquiring(limit: RateLimit, not_before: Date | null): PipelineStage.Set
 function acquisition(id: string, limit: RateLimit, { not_before, slack_ms }: PermitWait) {
   const { group, entries } = layoutFor(limit.max);
   const sized = group === 1 ? { $gte: [{ $size: "$ring" }, entries] } : { $eq: [{ $size: "$ring" }, entries] };
-  const latest = { $add: [{ $max: ["$$NOW", not_before ?? EPOCH] }, slack_ms] };
+  const latest = { $add: [{ $max: [NOW, not_before ?? EPOCH] }, slack_ms] };
   const soonEnough = { $lte: [permitAt(limit, not_before), latest] };
   return {
-    filter: { _id: id, group, $expr: { $and: [sized, soonEnough] } },
+    filter: { _id: id, group, ...whereByClock({ $and: [sized, soonEnough] }) },
     update: acquiring(limit, not_before),
     how: { updatePipeline: true, returnDocument: "after", projection: { granted_at: 1, asked_at: 1 } } as const,
   };

@@ -55,3 +55,16 @@ test("every query, write and aggregation carries a time limit, the caller's own 
   await held.close();
   await server.close();
 });
+
+test("every collection is there before the first command, also one without an index of its own", async () => {
+  const server = await startStore({ dir: ":memory:", port: 0 });
+  const held = openStore(server.url.replace("/?", "/made?"));
+  const id = { _id: { type: String, required: true } };
+  const model = held.model("bare", new Schema(id, SCHEMA_OPTIONS));
+  held.model("indexed", new Schema({ ...id, n: Number }, SCHEMA_OPTIONS).index({ n: 1 }));
+  await held.open();
+  const made = (await model.db.listCollections()).map(({ name }) => name);
+  expect(made.sort()).toEqual(["bare", "indexed"]);
+  await held.close();
+  await server.close();
+});
