@@ -1,5 +1,6 @@
 import config from "../../../services/config/config.service.ts";
 import type { ParamsOf } from "../../../shared/bus.ts";
+import { needing } from "../../fixtures/database-abilities.ts";
 import { servedBy } from "../../fixtures/query-plan.ts";
 import { asAdmin, asMerchant, asReseller, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
 
@@ -38,41 +39,53 @@ describe("lists", () => {
   });
 
   const byTime = (field: string) => ({ index: `${field}_1_created_at_-1__id_-1`, sorted: false });
-  test.each<[string, By, object, object]>([
-    ["an admin's", asAdmin, {}, { index: "created_at_-1__id_-1", sorted: false }],
-    ["a reseller's", asReseller("rs-1"), {}, byTime("reseller_id")],
-    ["a merchant's", asMerchant("rs-1", "rs-1.m"), {}, byTime("reseller_id_1_merchant_id")],
-    ["by merchant", asAdmin, { merchant_id: "rs-1.m" }, byTime("merchant_id")],
-    ["by is_active", asAdmin, { is_active: false }, byTime("is_active")],
-    ["by name", asAdmin, { name: "Rem" }, { index: "name_1", sorted: true }],
-    ["a reseller's by name", asReseller("rs-1"), { name: "Rem" }, { index: "reseller_id_1_name_1", sorted: true }],
-  ])("templates, %s: served by the index of this filter", async (_what, by, filter, served) => {
-    expect(
-      await servedBy(stage.uri, "templates", () => stage.bus.call("config.listTemplates", { by, ...filter })),
-    ).toEqual(served);
+  needing("plans", () => {
+    test.each<[string, By, object, object]>([
+      ["an admin's", asAdmin, {}, { index: "created_at_-1__id_-1", sorted: false }],
+      ["a reseller's", asReseller("rs-1"), {}, byTime("reseller_id")],
+      ["a merchant's", asMerchant("rs-1", "rs-1.m"), {}, byTime("reseller_id_1_merchant_id")],
+      ["by merchant", asAdmin, { merchant_id: "rs-1.m" }, byTime("merchant_id")],
+      ["by is_active", asAdmin, { is_active: false }, byTime("is_active")],
+      ["by name", asAdmin, { name: "Rem" }, { index: "name_1", sorted: true }],
+      ["a reseller's by name", asReseller("rs-1"), { name: "Rem" }, { index: "reseller_id_1_name_1", sorted: true }],
+    ])("templates, %s: served by the index of this filter", async (_what, by, filter, served) => {
+      expect(
+        await servedBy(stage.uri, "templates", () => stage.bus.call("config.listTemplates", { by, ...filter })),
+      ).toEqual(served);
+    });
   });
-  test.each<[string, By, object, object]>([
-    ["an admin's", asAdmin, {}, { index: "created_at_-1__id_-1", sorted: false }],
-    ["by reseller", asAdmin, { reseller_id: "rs-1" }, byTime("reseller_id")],
-    ["a merchant's", asMerchant("rs-1", "rs-1.m"), {}, byTime("reseller_id_1_merchant_id")],
-    ["by merchant", asAdmin, { merchant_id: "rs-1.m" }, byTime("merchant_id")],
-  ])("configurations, %s: served by the index of this filter", async (_what, by, filter, served) => {
-    expect(
-      await servedBy(stage.uri, "configurations", () => stage.bus.call("config.listConfigurations", { by, ...filter })),
-    ).toEqual(served);
+  needing("plans", () => {
+    test.each<[string, By, object, object]>([
+      ["an admin's", asAdmin, {}, { index: "created_at_-1__id_-1", sorted: false }],
+      ["by reseller", asAdmin, { reseller_id: "rs-1" }, byTime("reseller_id")],
+      ["a merchant's", asMerchant("rs-1", "rs-1.m"), {}, byTime("reseller_id_1_merchant_id")],
+      ["by merchant", asAdmin, { merchant_id: "rs-1.m" }, byTime("merchant_id")],
+    ])("configurations, %s: served by the index of this filter", async (_what, by, filter, served) => {
+      expect(
+        await servedBy(stage.uri, "configurations", () =>
+          stage.bus.call("config.listConfigurations", { by, ...filter }),
+        ),
+      ).toEqual(served);
+    });
   });
-  test("configurations by template: the one there is is looked at", async () => {
-    for (const by of [asAdmin, asReseller("rs-1")]) {
-      const { index } = await servedBy(stage.uri, "configurations", () =>
-        stage.bus.call("config.listConfigurations", { by, template_id: UNKNOWN }),
-      );
-      expect(index).toBe("one_of_a_template");
-    }
+  needing("plans", () => {
+    test("configurations by template: the one there is is looked at", async () => {
+      for (const by of [asAdmin, asReseller("rs-1")]) {
+        const { index } = await servedBy(stage.uri, "configurations", () =>
+          stage.bus.call("config.listConfigurations", { by, template_id: UNKNOWN }),
+        );
+        expect(index).toBe("one_of_a_template");
+      }
+    });
   });
-  test("versions of a template", async () => {
-    const { id } = await save("rs-1", "reminder");
-    expect(
-      await servedBy(stage.uri, "template_versions", () => stage.bus.call("config.listVersions", { by: asAdmin, id })),
-    ).toEqual(byTime("template_id"));
+  needing("plans", () => {
+    test("versions of a template", async () => {
+      const { id } = await save("rs-1", "reminder");
+      expect(
+        await servedBy(stage.uri, "template_versions", () =>
+          stage.bus.call("config.listVersions", { by: asAdmin, id }),
+        ),
+      ).toEqual(byTime("template_id"));
+    });
   });
 });

@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stage?.stop();
   await models?.close();
-}, 30_000);
+});
 
 async function spoken(): Promise<(string | null | undefined)[]> {
   const { requests } = (await (await fetch(new URL("/requests", models.url))).json()) as { requests: RequestSummary[] };

@@ -74,7 +74,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stage?.stop();
   await models?.close();
-}, 30_000);
+});
 
 /** Holds a conversation: each line is said after the agent's next question; "#1" presses a key. */
 async function hold(name: string, says: string[]): Promise<{ talk: ConversationFacts; heard: readonly string[] }> {

@@ -65,7 +65,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stage?.stop();
   await model?.close();
-}, 30_000);
+});
 
 /** A model that is led through the pin, a person who can't be reached, and its own failures. */
 const answer = (q: Question): Reply => {

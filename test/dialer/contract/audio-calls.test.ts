@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { twilioStream } from "../../../services/dialer/carriers/twilio/stream.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -9,7 +9,6 @@ import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 
 /** Calls whose talks carry sound, here recorded by the conversation service. */
-jest.setTimeout(20_000);
 const clock = virtualClock();
 let d: DialerStage;
 beforeAll(async () => {

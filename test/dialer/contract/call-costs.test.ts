@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { Price } from "../../../services/dialer/carriers/carrier-port.ts";
@@ -11,7 +11,6 @@ import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 import { leadsStage, M, R, type LeadsStage } from "../../fixtures/leads-stage.ts";
 
-jest.setTimeout(20_000);
 const clock = virtualClock();
 let d: DialerStage;
 beforeAll(async () => {

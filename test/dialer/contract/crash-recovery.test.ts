@@ -6,7 +6,6 @@ import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 
-jest.setTimeout(30_000);
 /** What a process does after SIGKILL: nothing more. Here the attempt at hand breaks off; the loops that go on are the other replica. */
 class Killed extends Error {}
 let kill: jest.SpiedFunction<typeof process.kill>;

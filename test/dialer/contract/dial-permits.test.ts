@@ -10,7 +10,6 @@ import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 
-jest.setTimeout(20_000);
 const clock = virtualClock();
 let d: DialerStage;
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { DEFAULT_ACCOUNT } from "../../../local/carriers/server.ts";
 import { RULES, type GateInputs } from "../../../services/scheduler/admission/gates.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
@@ -7,7 +7,6 @@ import { toldIs } from "../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 
-jest.setTimeout(20_000);
 const clock = virtualClock();
 let d: DialerStage;
 // PROVIDER_TWO is the same account with a secret the carrier does not know

@@ -1,13 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
-
-jest.setTimeout(20_000);
 
 test("SIGTERM: the request under way is answered and written down; wherever else an attempt stands, nothing is sent and it is given back; live calls stay in the documents", async () => {
   const clock = virtualClock(new Date());

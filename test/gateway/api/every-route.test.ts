@@ -7,7 +7,7 @@ import { setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
 let http: HttpStage;
 beforeAll(async () => {
   http = await setHttpStage();
-}, 30_000);
+});
 afterAll(async () => {
   await http.stop();
 });

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { json } from "node:stream/consumers";
-import { jest } from "@jest/globals";
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
 import config from "../../../services/config/config.service.ts";
 import leads from "../../../services/leads/leads.service.ts";
@@ -14,7 +13,6 @@ import { asAdmin, until } from "../../../local/harness/stage.ts";
 import { S3_ACCOUNT, startS3, type S3Server } from "../../fixtures/s3-server.ts";
 import { reminderTemplate, createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
-jest.setTimeout(20_000);
 /** GET /leads/recording/{call_sid} with leads themselves, a folder and a bucket; where recordings are, the dialer's stand-in says. */
 let http: HttpStage;
 let bucket: S3Server;

@@ -6,7 +6,7 @@ import { takesGzip } from "../../../services/gateway/http/compression.ts";
 let http: HttpStage;
 beforeAll(async () => {
   http = await setHttpStage([], { CORS_ORIGINS: "https://app.example.com" });
-}, 30_000);
+});
 afterAll(async () => {
   await http.stop();
 });

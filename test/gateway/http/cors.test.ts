@@ -7,7 +7,7 @@ const PAGE = "https://app.example.com";
 let http: HttpStage;
 beforeAll(async () => {
   http = await setHttpStage([], { CORS_ORIGINS: `${PAGE},https://b.example.com` });
-}, 30_000);
+});
 afterAll(async () => {
   await http.stop();
 });

@@ -11,7 +11,7 @@ beforeAll(async () => {
   http = await setHttpStage([], {
     API_RATE_LIMIT_PER_MINUTE: String(PER_MINUTE),
   });
-}, 30_000);
+});
 afterAll(async () => {
   await http.stop();
 });

@@ -7,6 +7,7 @@ import type { DueLead, QueueHead } from "../../../shared/contracts/records/lead.
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { freshDatabase, until as eventually } from "../../../local/harness/stage.ts";
 import { leadsStage, M, R, TEMPLATE, type LeadsStage } from "../../fixtures/leads-stage.ts";
+import { needing } from "../../fixtures/database-abilities.ts";
 
 let at: LeadsStage;
 const leads = () => at.db.collection<LeadDoc>("leads");
@@ -159,48 +160,50 @@ describe("schedulers are told", () => {
   });
 });
 
-describe("what reading costs", () => {
-  interface Asked {
-    filter: Document;
-    sort: Record<string, 1 | -1>;
-  }
-  /** The finds and keys of the index that work looks at, by the database's own account of the very same queries. */
-  async function keysOf(work: () => Promise<unknown>): Promise<{ finds: number; keys: number; indexes: string[] }> {
-    const asked: Asked[] = [];
-    mongoose.set("debug", (_collection: string, method: string, filter: Document, options: Pick<Asked, "sort">) => {
-      if (method.startsWith("find")) asked.push({ filter, sort: options.sort });
-    });
-    try {
-      await work();
-    } finally {
-      mongoose.set("debug", false);
+needing("plans", () => {
+  describe("what reading costs", () => {
+    interface Asked {
+      filter: Document;
+      sort: Record<string, 1 | -1>;
     }
-    const plans = await Promise.all(
-      asked.map(({ filter, sort }) => leads().find(filter).sort(sort).limit(1).explain("executionStats")),
-    );
-    return {
-      finds: asked.length,
-      keys: plans.reduce((n, p) => n + (p["executionStats"] as { totalKeysExamined: number }).totalKeysExamined, 0),
-      indexes: [...new Set(plans.map((p) => JSON.stringify(p).match(/"indexName":"(\w+)"/)?.[1] ?? "none"))],
-    };
-  }
-  test("a backlog that is parked for later costs nothing: 20 queues, 5,000 leads to come and 3 that are due", async () => {
-    const queues = Array.from({ length: 20 }, () => randomUUID());
-    const t = at.clock.now().getTime();
-    const parked = Array.from({ length: 5000 }, (_, i) => ({
-      queue: queues[i % 20]!,
-      due_at: new Date(t + 3_600_000 + i),
-    }));
-    await planted([...parked, ...queues.slice(4, 7).map((queue) => ({ queue, due_at: new Date(t) }))]);
-    let found: QueueHead[] = [];
-    const cost = await keysOf(async () => {
-      found = await everyHead(false, 1000);
+    /** The finds and keys of the index that work looks at, by the database's own account of the very same queries. */
+    async function keysOf(work: () => Promise<unknown>): Promise<{ finds: number; keys: number; indexes: string[] }> {
+      const asked: Asked[] = [];
+      mongoose.set("debug", (_collection: string, method: string, filter: Document, options: Pick<Asked, "sort">) => {
+        if (method.startsWith("find")) asked.push({ filter, sort: options.sort });
+      });
+      try {
+        await work();
+      } finally {
+        mongoose.set("debug", false);
+      }
+      const plans = await Promise.all(
+        asked.map(({ filter, sort }) => leads().find(filter).sort(sort).limit(1).explain("executionStats")),
+      );
+      return {
+        finds: asked.length,
+        keys: plans.reduce((n, p) => n + (p["executionStats"] as { totalKeysExamined: number }).totalKeysExamined, 0),
+        indexes: [...new Set(plans.map((p) => JSON.stringify(p).match(/"indexName":"(\w+)"/)?.[1] ?? "none"))],
+      };
+    }
+    test("a backlog that is parked for later costs nothing: 20 queues, 5,000 leads to come and 3 that are due", async () => {
+      const queues = Array.from({ length: 20 }, () => randomUUID());
+      const t = at.clock.now().getTime();
+      const parked = Array.from({ length: 5000 }, (_, i) => ({
+        queue: queues[i % 20]!,
+        due_at: new Date(t + 3_600_000 + i),
+      }));
+      await planted([...parked, ...queues.slice(4, 7).map((queue) => ({ queue, due_at: new Date(t) }))]);
+      let found: QueueHead[] = [];
+      const cost = await keysOf(async () => {
+        found = await everyHead(false, 1000);
+      });
+      expect(found.map((h) => h.queue)).toEqual(queues.slice(4, 7).sort());
+      expect(cost.indexes).toEqual(["due_by_queue"]);
+      expect(cost.finds).toBeLessThanOrEqual(16 + 3);
+      // One key for each queue that is passed by, a step more for each find: nothing for the leads in them.
+      expect(cost.keys).toBeLessThanOrEqual(2 * 20 + 2 * cost.finds);
     });
-    expect(found.map((h) => h.queue)).toEqual(queues.slice(4, 7).sort());
-    expect(cost.indexes).toEqual(["due_by_queue"]);
-    expect(cost.finds).toBeLessThanOrEqual(16 + 3);
-    // One key for each queue that is passed by, a step more for each find: nothing for the leads in them.
-    expect(cost.keys).toBeLessThanOrEqual(2 * 20 + 2 * cost.finds);
   });
 });
 

@@ -4,6 +4,7 @@ import { documentOf } from "../../../services/leads/push/lead-document.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import type { ParamsOf } from "../../../shared/bus.ts";
 import { asAdmin, asMerchant, asReseller } from "../../../local/harness/stage.ts";
+import { needing } from "../../fixtures/database-abilities.ts";
 import { servedBy } from "../../fixtures/query-plan.ts";
 import { leadsStage, type LeadsStage } from "../../fixtures/leads-stage.ts";
 
@@ -73,7 +74,7 @@ beforeAll(async () => {
   it = await leadsStage();
   docs = Array.from({ length: LEADS }, (_, i) => lead(i));
   await it.db.collection<LeadDoc>("leads").insertMany(docs);
-}, 60_000);
+});
 afterAll(() => it.stop());
 
 type Query = Omit<ParamsOf<"leads.list">, "by">;
@@ -160,25 +161,29 @@ describe("GET /leads", () => {
     "a reseller": /^by_reseller$/,
     "a merchant": /^of_merchant$/,
   };
-  test.each(cases)("%s by %s: an index finds them in their order", async (who, what, by, query) => {
-    const served = await servedBy(it.stage.uri, "leads", () => it.stage.bus.call("leads.list", { by, ...query }));
-    expect(served.sorted).toBe(false);
-    const own = OF[what];
-    // where two indexes fit, the database takes the more selective one; a merchant's leads are few
-    const allowed = [own ?? SCOPE[who]!, ...(who === "a merchant" || what === "a bit of everything" ? [/./] : [])];
-    expect(allowed.some((name) => name.test(served.index ?? ""))).toBe(true);
+  needing("plans", () => {
+    test.each(cases)("%s by %s: an index finds them in their order", async (who, what, by, query) => {
+      const served = await servedBy(it.stage.uri, "leads", () => it.stage.bus.call("leads.list", { by, ...query }));
+      expect(served.sorted).toBe(false);
+      const own = OF[what];
+      // where two indexes fit, the database takes the more selective one; a merchant's leads are few
+      const allowed = [own ?? SCOPE[who]!, ...(who === "a merchant" || what === "a bit of everything" ? [/./] : [])];
+      expect(allowed.some((name) => name.test(served.index ?? ""))).toBe(true);
+    });
   });
 });
 
 describe("what else is looked up", () => {
-  test("a request_id, by its index", async () => {
-    for (const by of [asAdmin, asReseller(mine.reseller_id)]) {
-      expect(
-        await servedBy(it.stage.uri, "leads", () =>
-          it.stage.bus.call("leads.byRequest", { by, request_id: "order-7" }),
-        ),
-      ).toEqual({ index: expect.stringMatching(/^by_request/), sorted: false });
-    }
+  needing("plans", () => {
+    test("a request_id, by its index", async () => {
+      for (const by of [asAdmin, asReseller(mine.reseller_id)]) {
+        expect(
+          await servedBy(it.stage.uri, "leads", () =>
+            it.stage.bus.call("leads.byRequest", { by, request_id: "order-7" }),
+          ),
+        ).toEqual({ index: expect.stringMatching(/^by_request/), sorted: false });
+      }
+    });
   });
   describe("a recording", () => {
     const ask = (by: Asker, call_sid: string) => it.stage.bus.call("leads.recording", { by, call_sid });

@@ -3,8 +3,9 @@ import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { asMerchant, freshDatabase } from "../../../local/harness/stage.ts";
 import { startTcpProxy, through, type TcpProxy } from "../../../local/harness/tcp-proxy.ts";
 import { ATTEMPT, claimSeen, leadsStage, M, R, type LeadsStage } from "../../fixtures/leads-stage.ts";
+import { LOSSES_TO_GIVE_UP, needing } from "../../fixtures/database-abilities.ts";
 
-// F25: the database did the write, and the answer got lost. Once: the driver asks again and is told its first answer. Twice: the driver gives up, and the service looks for its own mark.
+// F25: the database did the write, and the answer got lost. Once: the driver asks a replica set again and is told its first answer. Twice: the driver gives up, and the service looks for its own mark.
 let at: LeadsStage;
 let proxy: TcpProxy;
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -53,7 +54,7 @@ async function claimed() {
 }
 const moves = async (lead_id: string) => (await lead(lead_id)).history!.map((h) => h.event);
 
-describe.each([1, 2])("%i lost replies", (replies) => {
+const afterLosing = (replies: number): void => {
   test("a claim knows itself again: one attempt, one claim number", async () => {
     const seen = await due();
     expect(await losing(replies, "update", () => claim(seen))).toMatchObject({
@@ -143,27 +144,39 @@ describe.each([1, 2])("%i lost replies", (replies) => {
       .toArray();
     expect(there).toHaveLength(1);
     if (lead_call_tracker_id !== null) expect(there[0]?._id).toBe(lead_call_tracker_id);
-    expect(lead_call_tracker_id !== null || replies > 1).toBe(true);
+    expect(lead_call_tracker_id !== null || replies === LOSSES_TO_GIVE_UP).toBe(true);
   });
+};
+
+describe("the driver gives up", () => afterLosing(LOSSES_TO_GIVE_UP));
+needing("retries", () => {
+  describe("the driver asks again", () => afterLosing(1));
 });
 
-test("a failure that the database tells of is one: nothing is claimed or given back, and nobody takes another's claim for their own", async () => {
-  const seen = await due();
-  const fails = (command: string, how: object) =>
-    at.db
-      .admin()
-      .command({ configureFailPoint: "failCommand", mode: { times: 1 }, data: { failCommands: [command], ...how } });
-  await fails("update", { errorCode: 8000 });
-  await expect(claim(seen)).rejects.toThrow();
-  expect(await lead(seen.lead_id)).toMatchObject({ status: "BACKLOG", claim_no: 0, attempt_count: 0 });
-  // A connection that breaks before anything was done: the driver asks once more by itself.
-  await fails("update", { closeConnection: true });
-  expect(await claim(seen)).toMatchObject({ claim_no: 1, attempt_count: 1 });
-  const release = () =>
-    call("leads.release", { lead_id: seen.lead_id, claim_no: 1, due_at: at.clock.now().toISOString(), reason: "busy" });
-  await fails("findAndModify", { errorCode: 8000 });
-  await expect(release()).rejects.toThrow();
-  expect(await lead(seen.lead_id)).toMatchObject({ status: "PROCESSING", claim_no: 1, attempt_count: 1 });
-  await fails("findAndModify", { closeConnection: true });
-  expect(await release()).toEqual({ done: true });
+needing("failPoints", () => {
+  test("a failure that the database tells of is one: nothing is claimed or given back, and nobody takes another's claim for their own", async () => {
+    const seen = await due();
+    const fails = (command: string, how: object) =>
+      at.db
+        .admin()
+        .command({ configureFailPoint: "failCommand", mode: { times: 1 }, data: { failCommands: [command], ...how } });
+    await fails("update", { errorCode: 8000 });
+    await expect(claim(seen)).rejects.toThrow();
+    expect(await lead(seen.lead_id)).toMatchObject({ status: "BACKLOG", claim_no: 0, attempt_count: 0 });
+    // A connection that breaks before anything was done: the driver asks once more by itself.
+    await fails("update", { closeConnection: true });
+    expect(await claim(seen)).toMatchObject({ claim_no: 1, attempt_count: 1 });
+    const release = () =>
+      call("leads.release", {
+        lead_id: seen.lead_id,
+        claim_no: 1,
+        due_at: at.clock.now().toISOString(),
+        reason: "busy",
+      });
+    await fails("findAndModify", { errorCode: 8000 });
+    await expect(release()).rejects.toThrow();
+    expect(await lead(seen.lead_id)).toMatchObject({ status: "PROCESSING", claim_no: 1, attempt_count: 1 });
+    await fails("findAndModify", { closeConnection: true });
+    expect(await release()).toEqual({ done: true });
+  });
 });

@@ -142,4 +142,4 @@ test("two schedulers at once: every lead is claimed once and handed over once, a
   } finally {
     await client.close();
   }
-}, 60_000);
+});

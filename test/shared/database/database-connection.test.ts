@@ -20,7 +20,7 @@ test("a database that comes up later than the driver waits is waited for, and us
   expect([held.isUp(), await model.countDocuments()]).toEqual([true, 1]);
   await held.close();
   await (await started).close();
-}, 40_000);
+});
 
 test("every query, write and aggregation carries a time limit, the caller's own where there is one", async () => {
   const server = await startStore({ dir: ":memory:", port: 0 });

@@ -1,4 +1,3 @@
-import { jest } from "@jest/globals";
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +9,6 @@ import { s3 } from "../../../shared/storage/s3.ts";
 import { S3_ACCOUNT, startS3, type S3Server } from "../../fixtures/s3-server.ts";
 import { bytesOf, storageSuite } from "./storage.suite.ts";
 
-jest.setTimeout(10_000);
 const NOW = new Date("2026-11-21T12:00:00Z");
 const clock = { now: () => NOW };
 

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { plusSeconds } from "../../../../shared/time/clock.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { until } from "../../../../local/harness/stage.ts";
@@ -9,7 +9,6 @@ import { toldIs } from "../../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 
-jest.setTimeout(20_000);
 interface Seen {
   method: string;
   url: string;

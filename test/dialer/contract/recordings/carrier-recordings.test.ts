@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
 import type { StoredRecording } from "../../../../services/dialer/call/calls.model.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
@@ -10,7 +10,6 @@ import { callIs } from "../../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 
-jest.setTimeout(20_000);
 const clock = virtualClock();
 let d: DialerStage;
 let asked = 0;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import {
   sessionRecordings,
   type SessionRecordings,
@@ -17,7 +17,6 @@ import { callIs } from "../../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 
-jest.setTimeout(20_000);
 const clock = virtualClock();
 let d: DialerStage;
 beforeAll(async () => {
