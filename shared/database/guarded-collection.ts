@@ -37,6 +37,10 @@ const byMark = (transitions: readonly GuardedTransition[], mark: string): Record
   marks: mark,
 });
 
+/** One order for all: a database that holds a lock until a batch ends would else have two batches of the same documents wait for each other. */
+const byId = (a: GuardedTransition, b: GuardedTransition): number =>
+  String(a.filter["_id"]) < String(b.filter["_id"]) ? -1 : 1;
+
 /** True where every refused write was refused for a unique key of another document. */
 function onlyDuplicates(failure: unknown): boolean {
   if (!(failure instanceof mongoose.mongo.MongoBulkWriteError) || failure.result.getWriteConcernError()) return false;
@@ -116,7 +120,7 @@ export class GuardedCollection<Doc extends Marked, Read = Doc> {
   async #applyAll(transitions: readonly GuardedTransition[]): Promise<Applied<Read>[]> {
     const { mark, projection } = this.#options;
     const own = mark();
-    const writes = transitions.map((t) => ({ updateOne: marked(t, own) }));
+    const writes = transitions.toSorted(byId).map((t) => ({ updateOne: marked(t, own) }));
     const failure: unknown = await this.#model
       .bulkWrite(writes as Parameters<Model<Doc>["bulkWrite"]>[0], { ordered: false })
       .then(
@@ -127,11 +131,11 @@ export class GuardedCollection<Doc extends Marked, Read = Doc> {
       .find(byMark(transitions, own), projection)
       .lean<(Read & { _id: unknown })[]>()
       .exec();
-    const byId = new Map(made.map((doc) => [doc._id, doc]));
+    const left = new Map(made.map((doc) => [doc._id, doc]));
     const refused = failure === null || onlyDuplicates(failure);
     return transitions.map(({ filter: { _id } }): Applied<Read> => {
-      const doc = byId.get(_id);
-      byId.delete(_id);
+      const doc = left.get(_id);
+      left.delete(_id);
       if (doc !== undefined) return { doc };
       return refused ? { doc: null } : { failure };
     });
