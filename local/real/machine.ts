@@ -1,0 +1,44 @@
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { hasProgram, runProgram } from "../harness/program.ts";
+import { PartError, type Need } from "./part.ts";
+
+const LOG_LINES = 5;
+
+/** A program that must be on the PATH. */
+export const program = (name: string, remedy: string): Need => ({
+  missing: `${name} (${remedy})`,
+  isThere: () => hasProgram(name),
+});
+
+/** The rights of root. */
+export const ROOT_RIGHTS: Need = {
+  missing: "root (it changes its root folder to the one it installs into; run it as root or in a container)",
+  isThere: () => process.getuid?.() === 0,
+};
+
+/** The last lines of a log. */
+export const tailOf = (log: string): string =>
+  (existsSync(log) ? readFileSync(log, "utf8").trimEnd().split("\n") : []).slice(-LOG_LINES).join("\n");
+
+/** One step of an installation or a start: what it is for, its log, its time limit. */
+export interface Work {
+  purpose: string;
+  log: string;
+  limitMs: number;
+  env?: NodeJS.ProcessEnv;
+}
+
+/** Runs a program with its output in a log; throws PartError with the purpose and the log's end when it fails. */
+export async function mustRun(command: string, args: readonly string[], work: Work): Promise<void> {
+  const { purpose, log, limitMs, env } = work;
+  mkdirSync(dirname(log), { recursive: true });
+  const status = await runProgram(command, args, {
+    limitMs,
+    log,
+    cwd: dirname(log),
+    ...(env === undefined ? {} : { env }),
+  });
+  if (status !== 0)
+    throw new PartError(`${purpose}: ${command} ended with status ${status}. The end of ${log}:\n${tailOf(log)}`);
+}

@@ -1,0 +1,53 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { runProgram, type ProgramOptions } from "../../local/harness/program.ts";
+import { ROOT } from "../../local/tools/stack/project-root.ts";
+
+/** One more than there are cores: half of the tests' time is spent waiting for leases, sweeps and faults of real processes. */
+const WORKERS = availableParallelism() + 1;
+
+/** What must stand after node to start jest. */
+export const JEST = [
+  "--experimental-vm-modules",
+  "--disable-warning=ExperimentalWarning",
+  join(ROOT, "node_modules", "jest", "bin", "jest.js"),
+] as const;
+
+/** What is read of jest's report. */
+export interface JestReport {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  numRuntimeErrorTestSuites: number;
+  testResults: {
+    /** Path of the test file. */
+    name: string;
+    assertionResults: { status: string; title: string; ancestorTitles: string[] }[];
+  }[];
+}
+
+/** A run of jest: its exit status, and its report where it wrote one. */
+export interface JestRun {
+  status: number;
+  report: JestReport | null;
+}
+
+/** Runs jest with `args` besides its own, and reads its report. */
+export async function runJest(args: readonly string[], options: ProgramOptions): Promise<JestRun> {
+  const folder = mkdtempSync(join(tmpdir(), "callagent-jest-"));
+  const file = join(folder, "report.json");
+  try {
+    const own = [`--maxWorkers=${WORKERS}`, "--json", `--outputFile=${file}`];
+    const status = await runProgram(process.execPath, [...JEST, ...own, ...args], options);
+    return { status, report: existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as JestReport) : null };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** How many tests failed; a run that broke off without a report, or failed without saying in which test, counts as one. */
+export function failuresOf({ status, report }: JestRun): number {
+  const failed = report === null ? 0 : report.numFailedTests + report.numRuntimeErrorTestSuites;
+  return failed === 0 && (status !== 0 || report === null) ? 1 : failed;
+}

@@ -1,0 +1,156 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { cacheFolder, lockFolder } from "../../../local/real/cache-folder.ts";
+import { mustRun, program } from "../../../local/real/machine.ts";
+import { PartError, type Part } from "../../../local/real/part.ts";
+import { missingFor, PARTS } from "../../../local/real/parts.ts";
+import { ROOT } from "../../../local/tools/stack/project-root.ts";
+import { readArguments } from "../../real/arguments.ts";
+import { readDemo } from "../../real/demo-step.ts";
+import { readRun } from "../../real/jest-step.ts";
+import { LEFT_OUT, skippedLines, sumOf } from "../../real/outcome.ts";
+import { STEPS } from "../../real/steps.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "callagent-real-test-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const part = (over: Partial<Part>): Part => ({
+  name: "made-up",
+  about: "a server",
+  cost: "1 MB",
+  needs: [],
+  isInstalled: () => true,
+  install: () => Promise.resolve(),
+  start: () => Promise.reject(new PartError("it does not start")),
+  ...over,
+});
+
+describe("the command's arguments", () => {
+  const parts = [part({ name: "a" }), part({ name: "b" })];
+  test("all parts and all steps unless told otherwise; parts by name; another folder", () => {
+    expect(readArguments([], parts)).toEqual({ parts, short: false, dir: undefined, does: "test" });
+    expect(readArguments(["--short", "b", "--dir", "x"], parts)).toEqual({
+      parts: [parts[1]],
+      short: true,
+      dir: "x",
+      does: "test",
+    });
+    expect(readArguments(["--needs"], parts)).toMatchObject({ does: "needs" });
+    expect(readArguments(["--serve", "a"], parts)).toMatchObject({ does: "serve", parts: [parts[0]] });
+  });
+  test.each([
+    [["c"], "There is no part c."],
+    [["--shirt"], "Unknown option '--shirt'."],
+    [["--help"], null],
+  ])("%j is not run", (argv, error) => {
+    expect(readArguments(argv, parts)).toEqual({ error });
+  });
+  test.each([
+    ["an unknown part", "nonsense", "There is no part nonsense."],
+    ["an unknown flag", "--nonsense", "Unknown option '--nonsense'."],
+  ])("the command says what there is when it is given %s", async (_what, argument, said) => {
+    const done = await new Promise<{ code: unknown; stderr: string }>((resolve) => {
+      execFile(process.execPath, [join(ROOT, "test/real/main.ts"), argument], (error, _stdout, stderr) =>
+        resolve({ code: error?.code, stderr }),
+      );
+    });
+    expect(done).toEqual({ code: 2, stderr: expect.stringContaining(said) });
+    for (const { name, about } of PARTS) expect(done.stderr).toContain(`  ${name.padEnd(12)} ${about}\n`);
+  });
+});
+
+describe("a part", () => {
+  test("has steps, of which some are short, and says what it is", () => {
+    for (const { name, about, cost } of PARTS) {
+      expect([name, about, cost].map((said) => said.length > 0)).toEqual([true, true, true]);
+      expect(STEPS[name]?.filter((step) => step.isShort).length).toBeGreaterThan(0);
+    }
+    expect(Object.keys(STEPS).sort()).toEqual(PARTS.map((p) => p.name).sort());
+  });
+  test("names everything that the machine misses, and how to get it", () => {
+    const needs = [program("node", "https://nodejs.org"), program("no-such-program", "from nowhere")];
+    expect(missingFor(part({ needs }))).toEqual(["no-such-program (from nowhere)"]);
+  });
+  test("a program that fails is told with its purpose and the end of its log", async () => {
+    const log = join(folder, "logs", "failed.log");
+    const failing = mustRun("sh", ["-c", "echo not within reach; exit 7"], {
+      purpose: "It could not be had",
+      log,
+      limitMs: 10_000,
+    });
+    await expect(failing).rejects.toThrow(
+      `It could not be had: sh ended with status 7. The end of ${log}:\nnot within reach`,
+    );
+  });
+});
+
+describe("the folder", () => {
+  test("is the one given, else the variable's, else in the user's cache", () => {
+    expect(cacheFolder("/x", { CALLAGENT_REAL_DIR: "/y" })).toBe("/x");
+    expect(cacheFolder(undefined, { CALLAGENT_REAL_DIR: "/y", XDG_CACHE_HOME: "/z" })).toBe("/y");
+    expect(cacheFolder(undefined, { XDG_CACHE_HOME: "/z" })).toBe("/z/callagent-real");
+    expect(cacheFolder(undefined, {})).toBe(join(homedir(), ".cache/callagent-real"));
+  });
+  test("has one user at a time; one whose process is gone has it no more", () => {
+    lockFolder(folder)();
+    writeFileSync(join(folder, "run.pid"), String(process.ppid));
+    expect(() => lockFolder(folder)).toThrow(`Process ${process.ppid} uses the real servers in ${folder}`);
+    writeFileSync(join(folder, "run.pid"), "4194304999");
+    lockFolder(folder)();
+  });
+});
+
+describe("what a run says", () => {
+  const test_ = (status: string, ...titles: string[]) => ({
+    status,
+    title: titles.at(-1) ?? "",
+    ancestorTitles: titles.slice(0, -1),
+  });
+  const run = (status: number, ...tests: ReturnType<typeof test_>[]) => ({
+    status,
+    report: {
+      numPassedTests: tests.filter((t) => t.status === "passed").length,
+      numFailedTests: tests.filter((t) => t.status === "failed").length,
+      numPendingTests: tests.filter((t) => t.status === "pending").length,
+      numRuntimeErrorTestSuites: 0,
+      testResults: [{ name: join(ROOT, "test/a.test.ts"), assertionResults: tests }],
+    },
+  });
+
+  test("a test that is left out is told by name with its reason", () => {
+    const outcome = readRun(run(0, test_("passed", "x"), test_("pending", "lists", `${LEFT_OUT}no plans`, "by index")));
+    expect(outcome).toEqual({
+      passed: 1,
+      failed: 0,
+      skipped: [{ name: "test/a.test.ts > lists > by index", reason: `${LEFT_OUT}no plans` }],
+      said: "",
+    });
+    expect(skippedLines(outcome.skipped)).toEqual([
+      `skipped, 1 tests: ${LEFT_OUT}no plans`,
+      "  test/a.test.ts > lists > by index",
+    ]);
+  });
+  test("a test that is skipped without a reason has failed, and so has a run without a report", () => {
+    expect(readRun(run(0, test_("pending", "lists", "by index")))).toMatchObject({
+      failed: 1,
+      skipped: [],
+      said: "test/a.test.ts > lists > by index (skipped without a reason)",
+    });
+    expect(readRun({ status: 0, report: null })).toMatchObject({ passed: 0, failed: 1 });
+    expect(readRun(run(1, test_("failed", "y")))).toMatchObject({ failed: 1, said: "test/a.test.ts > y" });
+  });
+  test.each([
+    ["40 of 40 leads ended as expected; 40 webhooks received and verified, 0 refused; 6.3 s", 0, 40, 0],
+    ["37 of 40 leads ended as expected; 37 webhooks received and verified, 0 refused; 60.0 s", 1, 37, 3],
+    ["40 of 40 leads ended as expected; 40 webhooks received and verified, 1 refused; 6.3 s", 1, 40, 1],
+    ["The service did not become ready within 60 s", 2, 0, 1],
+  ])("a demo that says %j has %i as status: %i passed, %i failed", (line, status, passed, failed) => {
+    expect(readDemo(`starting\n${line}\n`, status)).toMatchObject({ passed, failed });
+  });
+  test("outcomes add up", () => {
+    const one = { passed: 2, failed: 1, skipped: [{ name: "a", reason: "b" }], said: "c" };
+    expect(sumOf([one, one])).toMatchObject({ passed: 4, failed: 2, skipped: [...one.skipped, ...one.skipped] });
+  });
+});

@@ -1,0 +1,146 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { PROGRAM_ENV } from "../../local/harness/program.ts";
+import { cacheFolder, FOLDER_VARIABLE, lockFolder } from "../../local/real/cache-folder.ts";
+import { PartError, type Part, type Running } from "../../local/real/part.ts";
+import { missingFor, PARTS } from "../../local/real/parts.ts";
+import { readArguments, usage, type Asked } from "./arguments.ts";
+import { skippedLines, sumOf, type Outcome } from "./outcome.ts";
+import { STEPS } from "./steps.ts";
+
+/** `npm run test:real`: installs real servers, runs the product against them, and stops them. */
+const SECOND_MS = 1000;
+const NOTHING: Outcome = { passed: 0, failed: 0, skipped: [], said: "" };
+const FAILED: Outcome = { ...NOTHING, failed: 1 };
+
+let interrupted = false;
+const stopAsked = new Promise<void>((resolve) => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.on(signal, () => {
+      interrupted = true;
+      resolve();
+    });
+});
+
+const cells = (part: string, step: string, began: number, said: string): string =>
+  `${part.padEnd(12)} ${step.padEnd(10)} ${((performance.now() - began) / SECOND_MS).toFixed(1).padStart(7)} s   ${said}`;
+
+/** Says before anything happens what will be installed, where, and what it takes. */
+function announce(asked: Asked, folder: string): void {
+  console.log(`Real servers are kept in ${folder} (${FOLDER_VARIABLE} or --dir names another folder).`);
+  console.log("Nothing outside of it is changed; deleting it undoes everything.");
+  for (const part of asked.parts) {
+    const there = part.isInstalled(join(folder, part.name));
+    console.log(`${part.name}: ${part.about}. ${there ? "It is installed." : `To be installed: ${part.cost}.`}`);
+  }
+}
+
+/** Installs and starts a part; null, with the reason told, when it cannot be had. */
+async function startPart(part: Part, folder: string): Promise<Running | null> {
+  const missing = missingFor(part);
+  if (missing.length > 0) {
+    console.error(`${part.name} cannot run on this machine. It needs ${missing.join(", ")}.`);
+    return null;
+  }
+  try {
+    mkdirSync(folder, { recursive: true });
+    const began = performance.now();
+    if (!part.isInstalled(folder)) {
+      await part.install(folder);
+      console.log(cells(part.name, "install", began, "done"));
+    }
+    const starting = performance.now();
+    const running = await part.start(folder);
+    console.log(cells(part.name, "start", starting, running.versions));
+    return running;
+  } catch (error) {
+    if (!(error instanceof PartError)) throw error;
+    console.error(`${part.name}: ${error.message}`);
+    return null;
+  }
+}
+
+async function runSteps(part: Part, running: Running, asked: Asked, logs: string): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const step of (STEPS[part.name] ?? []).filter((s) => s.isShort || !asked.short)) {
+    const began = performance.now();
+    const log = join(logs, `${part.name}-${step.name}.log`);
+    rmSync(log, { force: true });
+    const outcome = await step.run({ ...PROGRAM_ENV, ...running.env }, log);
+    const { passed, failed, skipped } = outcome;
+    console.log(cells(part.name, step.name, began, `${passed} passed, ${failed} failed, ${skipped.length} skipped`));
+    if (failed > 0) console.log(`${outcome.said}\nThe whole log: ${log}`);
+    outcomes.push(outcome);
+    if (interrupted) {
+      console.log("Interrupted: the steps that follow are left out, which counts as a failure.");
+      return [...outcomes, FAILED];
+    }
+  }
+  return outcomes;
+}
+
+async function testAll(asked: Asked, folder: string): Promise<boolean> {
+  const logs = join(folder, "logs");
+  mkdirSync(logs, { recursive: true });
+  const outcomes: Outcome[] = [];
+  for (const part of asked.parts) {
+    const running = await startPart(part, join(folder, part.name));
+    try {
+      outcomes.push(...(running === null ? [FAILED] : await runSteps(part, running, asked, logs)));
+    } finally {
+      await running?.stop();
+    }
+  }
+  const { passed, failed, skipped } = sumOf(outcomes);
+  for (const line of skippedLines(skipped)) console.log(line);
+  console.log(`${skipped.length} skipped\n${passed} passed, ${failed} failed`);
+  return failed === 0;
+}
+
+/** Starts the parts for whoever wants to use them, until Ctrl-C. */
+async function serve(asked: Asked, folder: string): Promise<boolean> {
+  const started: Running[] = [];
+  for (const part of asked.parts) {
+    const running = await startPart(part, join(folder, part.name));
+    if (running !== null) started.push(running);
+  }
+  for (const { env } of started) for (const [name, value] of Object.entries(env)) console.log(`${name}=${value}`);
+  if (started.length === asked.parts.length) await stopAsked;
+  await Promise.all(started.map((running) => running.stop()));
+  return started.length === asked.parts.length;
+}
+
+const MISSING_STATUS = 3;
+
+function tellNeeds(asked: Asked): number {
+  const missing = asked.parts.map((part) => ({ part, of: missingFor(part) })).filter(({ of }) => of.length > 0);
+  for (const { part, of } of missing) console.log(`${part.name} needs ${of.join(", ")}`);
+  return missing.length === 0 ? 0 : MISSING_STATUS;
+}
+
+async function run(asked: Asked): Promise<number> {
+  if (asked.does === "needs") return tellNeeds(asked);
+  const folder = cacheFolder(asked.dir, process.env);
+  announce(asked, folder);
+  const release = lockFolder(folder);
+  try {
+    return (await (asked.does === "serve" ? serve : testAll)(asked, folder)) ? 0 : 1;
+  } finally {
+    release();
+  }
+}
+
+const asked = readArguments(process.argv.slice(2), PARTS);
+if ("error" in asked) {
+  if (asked.error === null) console.log(usage(PARTS));
+  else {
+    console.error(`${asked.error} See npm run test:real -- --help.\n\n${usage(PARTS)}`);
+    process.exitCode = 2;
+  }
+} else
+  process.exitCode = await run(asked).catch((error: unknown) => {
+    if (!(error instanceof PartError)) throw error;
+    console.error(error.message);
+    console.log("0 passed, 1 failed");
+    return 1;
+  });
