@@ -23,6 +23,8 @@ export type EventName = keyof AllEvents & string;
 export type ParamsOf<N extends ActionName> = Side<Actions[N], "params">;
 /** What an action gives. */
 export type ResultOf<N extends ActionName> = Side<Actions[N], "result">;
+/** What narrows a list: all that its action takes beside who asks and which page. */
+export type ListFilter<N extends ActionName> = Omit<ParamsOf<N>, "by" | "limit" | "cursor">;
 /** What an event carries. */
 export type EventOf<N extends EventName> = AllEvents[N] extends TSchema ? Static<AllEvents[N]> : never;
 
@@ -68,6 +70,9 @@ export interface Implementation<S extends ServiceName> {
   started?(): Promise<void> | void;
   stopped?(): Promise<void> | void;
 }
+
+/** Handlers of some of a service's actions: a part that the service is put together from. */
+export type Handlers<S extends ServiceName, A extends keyof ActionsOf<S>> = Pick<Implementation<S>["actions"], A>;
 
 const optionsOf = (name: ActionName, how: CallHow | undefined): CallingOptions => {
   const [service = "", action = ""] = name.split(".");

@@ -1,3 +1,4 @@
+import type { Model, QueryFilter } from "mongoose";
 import { DEFAULT_PAGE } from "./contracts/records/identity.ts";
 import { fail } from "./errors.ts";
 
@@ -46,6 +47,17 @@ export function pageFilter(cursor: string | undefined): PageFilter {
   return { created_at: { $lte: created_at }, $or: [{ created_at: { $lt: created_at } }, { _id: { $lt: _id } }] };
 }
 
+/** Filter for what was created from an instant on (inclusive), to another (exclusive). */
+export const createdBetween = (from: string | undefined, to: string | undefined) =>
+  from === undefined && to === undefined
+    ? {}
+    : {
+        created_at: {
+          ...(from === undefined ? {} : { $gte: new Date(from) }),
+          ...(to === undefined ? {} : { $lt: new Date(to) }),
+        },
+      };
+
 /** How many documents to read for a page: one more than is shown, to detect a next page. */
 export const pageSize = (limit: number | undefined): number => (limit ?? DEFAULT_PAGE) + 1;
 
@@ -70,3 +82,20 @@ export function pageOf<Doc extends Position>(
   const last = items.at(-1);
   return { items, next_cursor: read.length > items.length && last ? encodeCursor(last) : null };
 }
+
+/** Reads a page as it was asked for, and the cursor of the next one. */
+export const readPage = async <Doc extends Position>(
+  { limit, cursor }: { limit?: number | undefined; cursor?: string | undefined },
+  read: (after: PageFilter, size: number) => PromiseLike<readonly Doc[]>,
+  bytesOf?: (item: Doc) => number,
+): Promise<{ items: Doc[]; next_cursor: string | null }> =>
+  pageOf(await read(pageFilter(cursor), pageSize(limit)), limit, bytesOf);
+
+/** The newest documents that fit all filters. */
+export const newestOf = <Doc>(model: Model<Doc>, filters: readonly QueryFilter<Doc>[], size: number): Promise<Doc[]> =>
+  model
+    .find({ $and: [...filters] })
+    .sort(PAGE_ORDER)
+    .limit(size)
+    .lean<Doc[]>()
+    .exec();

@@ -8,12 +8,12 @@ import { loginWith } from "./login/login.ts";
 import { passwordHashing } from "./login/passwords.ts";
 import { s2sTokenSchema } from "./tokens/s2s-tokens.model.ts";
 import { s2sTokensRepository } from "./tokens/s2s-tokens.repository.ts";
-import { s2sTokens } from "./tokens/s2s-tokens.ts";
+import { s2sTokenActions } from "./tokens/s2s-tokens.ts";
 import { accessTokens, signingKey } from "./tokens/access-tokens.ts";
-import { userUpdates } from "./users/user-updates.ts";
+import { userUpdateActions } from "./users/user-updates.ts";
 import { userSchema } from "./users/users.model.ts";
 import { usersRepository } from "./users/users.repository.ts";
-import { userManagement } from "./users/users.ts";
+import { userActions } from "./users/users.ts";
 
 /** Identity: users who log in, tokens of programs, and the audit log. Refuses to start without a signing key. */
 export default service("auth", (deps) => {
@@ -24,21 +24,13 @@ export default service("auth", (deps) => {
   const audit = auditLog(deps, auditRepository(store.model("audit", auditSchema)));
   const tokens = accessTokens(key, deps.env.ACCESS_TOKEN_TTL_SECONDS, deps.clock, deps.ids);
   const passwords = passwordHashing();
-  const accounts = userManagement(deps, users, passwords, audit);
-  const updates = userUpdates(deps, users, passwords, audit);
-  const programs = s2sTokens(deps, s2s, audit);
   return {
     actions: {
       login: loginWith(deps, users, passwords, tokens),
       identify: identifyWith(deps, { users, s2s, tokens, audit }),
-      issueS2s: (wanted, { bus }) => programs.issue(wanted, bus),
-      listS2s: (asked) => programs.list(asked),
-      revokeS2s: (asked) => programs.revoke(asked),
-      createUser: (wanted, { bus }) => accounts.create(wanted, bus),
-      listUsers: (asked) => accounts.list(asked),
-      getUser: (asked) => accounts.get(asked),
-      updateUser: (asked, { bus }) => updates.update(asked, bus),
-      deleteUser: (asked) => updates.remove(asked),
+      ...s2sTokenActions(deps, s2s, audit),
+      ...userActions(deps, users, passwords, audit),
+      ...userUpdateActions(deps, users, passwords, audit),
       record: (entry) => audit.record(entry),
       listAudit: (asked) => audit.list(asked),
     },

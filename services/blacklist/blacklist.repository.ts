@@ -1,6 +1,6 @@
 import type { Model } from "mongoose";
 import type { Scope } from "../../shared/contracts/records/identity.ts";
-import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
+import { newestOf, type PageFilter } from "../../shared/page.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
 import { batched } from "../../shared/batching.ts";
 import { insertNew } from "../../shared/database/unordered-insert.ts";
@@ -56,14 +56,7 @@ const withBatches = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set
     // one query for each list that applies to the scope: an index gives either in order, but not both together
     const lists = scope.reseller_id === null ? [{}] : [{ reseller_id: scope.reseller_id }, { reseller_id: null }];
     const pages = await Promise.all(
-      lists.map((list) =>
-        model
-          .find({ $and: [list, phone_number === undefined ? {} : { phone_number }, after] })
-          .sort(PAGE_ORDER)
-          .limit(size)
-          .lean<EntryDoc[]>()
-          .exec(),
-      ),
+      lists.map((list) => newestOf(model, [list, phone_number === undefined ? {} : { phone_number }, after], size)),
     );
     return pages.flat().sort(newestFirst).slice(0, size);
   },

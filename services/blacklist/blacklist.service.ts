@@ -1,6 +1,6 @@
 import { service } from "../../shared/bus.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
-import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
+import { readPage } from "../../shared/page.ts";
 import { entrySchema } from "./blacklist.model.ts";
 import { blacklistRepository } from "./blacklist.repository.ts";
 import { forbiddingIds, soughtNumber, toEntry } from "./blacklist-entries.ts";
@@ -19,8 +19,10 @@ export default service("blacklist", (deps) => {
       },
       async list({ by, phone_number, limit, cursor }) {
         const sought = phone_number === undefined ? undefined : soughtNumber(phone_number);
-        const page = pageOf(await blacklist.page(scopeOf(by), sought, pageFilter(cursor), pageSize(limit)), limit);
-        return { count: page.items.length, entries: page.items.map(toEntry), next_cursor: page.next_cursor };
+        const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
+          blacklist.page(scopeOf(by), sought, after, size),
+        );
+        return { count: items.length, entries: items.map(toEntry), next_cursor };
       },
       async check({ pairs }) {
         const ids = pairs.map(forbiddingIds);

@@ -1,8 +1,7 @@
-import type { ParamsOf, ResultOf } from "../../shared/bus.ts";
+import type { Handlers } from "../../shared/bus.ts";
 import type { ConfigurationRecord } from "../../shared/contracts/records/configuration.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
-import type { TemplateRecord } from "../../shared/contracts/records/template.ts";
-import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
+import { pageFilter, pageOf, pageSize, readPage } from "../../shared/page.ts";
 import { configurationNotFound } from "./configurations/configuration-changes.ts";
 import type { ConfigurationDoc } from "./configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "./configurations/configurations.repository.ts";
@@ -11,55 +10,49 @@ import { templateNotFound } from "./templates/template-changes.ts";
 import { bytesOf, recordOf } from "./templates/template-records.ts";
 import type { TemplatesRepository } from "./templates/templates.repository.ts";
 
-/** What people read of templates and configurations, each asker within its scope. */
-export interface ConfigQueries {
-  templates(asked: ParamsOf<"config.listTemplates">): Promise<ResultOf<"config.listTemplates">>;
-  /** TEMPLATE_NOT_FOUND. */
-  template(asked: ParamsOf<"config.getTemplate">): Promise<TemplateRecord>;
-  /** TEMPLATE_NOT_FOUND. */
-  versions(asked: ParamsOf<"config.listVersions">): Promise<ResultOf<"config.listVersions">>;
-  configurations(asked: ParamsOf<"config.listConfigurations">): Promise<ResultOf<"config.listConfigurations">>;
-  /** A configuration as it is shown. CONFIGURATION_NOT_FOUND for none, or one whose template is gone. */
-  configuration(doc: ConfigurationDoc | null): Promise<ConfigurationRecord>;
+/** A configuration as it is shown. CONFIGURATION_NOT_FOUND for none, or one whose template is gone. */
+export async function shownConfiguration(plans: CallPlans, doc: ConfigurationDoc | null): Promise<ConfigurationRecord> {
+  const [record] = await plans.records(doc ? [doc] : []);
+  return record ?? configurationNotFound();
 }
 
-/** Reading over the repositories. */
-export const configQueries = (
+/** What people read of templates and configurations, each asker within its scope. */
+export const configReads = (
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,
   plans: CallPlans,
-): ConfigQueries => ({
-  async templates({ by, limit, cursor, ...filter }) {
+): Handlers<
+  "config",
+  "listTemplates" | "getTemplate" | "listVersions" | "listConfigurations" | "getConfiguration"
+> => ({
+  async listTemplates({ by, limit, cursor, ...filter }) {
     const heads = await templates.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit));
     const records = new Map((await templates.current(heads)).map((r) => [r.id, r]));
     const { items, next_cursor } = pageOf(heads, limit, (h) => bytesOf(records.get(h._id)));
     const shown = items.flatMap((h) => records.get(h._id) ?? []);
     return { count: shown.length, templates: shown, next_cursor };
   },
-  async template({ by, id }) {
+  async getTemplate({ by, id }) {
     const head = (await templates.head(scopeOf(by), id)) ?? templateNotFound();
     const [record] = await templates.current([head]);
     return record ?? templateNotFound();
   },
-  async versions({ by, id, limit, cursor }) {
+  async listVersions({ by, id, ...page }) {
     const head = (await templates.head(scopeOf(by), id)) ?? templateNotFound();
-    const { items, next_cursor } = pageOf(
-      await templates.versions(head, pageFilter(cursor), pageSize(limit)),
-      limit,
+    const { items, next_cursor } = await readPage(
+      page,
+      (after, size) => templates.versions(head, after, size),
       (v) => Buffer.byteLength(v.record),
     );
     return { count: items.length, versions: items.map(recordOf), next_cursor };
   },
-  async configurations({ by, limit, cursor, ...filter }) {
-    const { items, next_cursor } = pageOf(
-      await configurations.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
-      limit,
+  async listConfigurations({ by, limit, cursor, ...filter }) {
+    const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
+      configurations.page(scopeOf(by), filter, after, size),
     );
     const records = await plans.records(items);
     return { count: records.length, configurations: records, next_cursor };
   },
-  async configuration(doc) {
-    const [record] = await plans.records(doc ? [doc] : []);
-    return record ?? configurationNotFound();
-  },
+  getConfiguration: async ({ by, config_id }) =>
+    shownConfiguration(plans, await configurations.find(scopeOf(by), config_id)),
 });

@@ -1,5 +1,4 @@
 import { service } from "../../shared/bus.ts";
-import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { failAs, refusal } from "../../shared/errors.ts";
 import {
   changeConfiguration,
@@ -11,7 +10,7 @@ import { configurationsRepository } from "./configurations/configurations.reposi
 import { inboundPlans } from "./plans/inbound-plans.ts";
 import { callPlans } from "./plans/call-plans.ts";
 import { pushTargets } from "./push/push-targets.ts";
-import { configQueries } from "./config-queries.ts";
+import { configReads, shownConfiguration } from "./config-queries.ts";
 import { changeTemplate, createTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
 import { templateSchema, versionSchema } from "./templates/templates.model.ts";
 import { templatesRepository } from "./templates/templates.repository.ts";
@@ -28,29 +27,23 @@ export default service(
     const configurations = configurationsRepository(store.model("configurations", configurationSchema));
     const plans = callPlans(templates, configurations, deps.env.DEFAULT_TIMEZONE);
     const targets = pushTargets(templates, configurations);
-    const inbound = inboundPlans(templates, configurations, plans);
-    const read = configQueries(templates, configurations, plans);
 
     return {
       actions: {
+        ...configReads(templates, configurations, plans),
+        ...inboundPlans(templates, configurations, plans),
         createTemplate: (params, { bus }) => createTemplate(deps, templates, bus, params),
-        listTemplates: (params) => read.templates(params),
-        getTemplate: (params) => read.template(params),
         updateTemplate: (params, { bus }) => changeTemplate(deps, templates, bus, params),
         async deleteTemplate(params, { bus }) {
           await deleteTemplate(deps, templates, configurations, bus, params);
           return {};
         },
-        listVersions: (params) => read.versions(params),
         owns: async ({ reseller_id, merchant_id }) => ({
           any: await templates.any({ reseller_id, merchant_id: merchant_id ?? null }),
         }),
         createConfiguration: (params, { bus }) => createConfiguration(deps, templates, configurations, bus, params),
-        listConfigurations: (params) => read.configurations(params),
-        getConfiguration: async ({ by, config_id }) =>
-          read.configuration(await configurations.find(scopeOf(by), config_id)),
         updateConfiguration: async (params, { bus }) =>
-          read.configuration(await changeConfiguration(deps, configurations, bus, params)),
+          shownConfiguration(plans, await changeConfiguration(deps, configurations, bus, params)),
         async deleteConfiguration(params, { bus }) {
           await deleteConfiguration(deps, configurations, bus, params);
           return {};
@@ -68,8 +61,6 @@ export default service(
           };
         },
         plans: async ({ template_ids }) => ({ plans: await plans.plans(template_ids) }),
-        inboundFor: async (asked) => ({ plan: await inbound.planFor(asked) }),
-        mayTakeCalls: async ({ template_id, ...owner }) => ({ may: await inbound.mayUse(owner, template_id) }),
         templateVersion: async ({ template_id, version }) =>
           (await templates.version(template_id, version)) ?? templateNotFound(),
         overridden: async ({ template_id, override }) => ({

@@ -1,15 +1,12 @@
 import type { Model } from "mongoose";
+import type { ListFilter } from "../../shared/bus.ts";
 import type { Scope } from "../../shared/contracts/records/identity.ts";
-import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
+import { newestOf, type PageFilter } from "../../shared/page.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
 import { prefixRange } from "./rules/name-key.ts";
 
 /** What a list of merchants is narrowed by; `name` is how the name begins. */
-export interface MerchantFilter {
-  reseller_id?: string | undefined;
-  name?: string | undefined;
-  is_active?: boolean | undefined;
-}
+type MerchantFilter = ListFilter<"merchants.list">;
 
 /** What may change of a merchant. */
 export type MerchantChange = Partial<Pick<MerchantDoc, "name" | "name_key" | "contact_email" | "is_active">> & {
@@ -48,22 +45,9 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
       .lean<MerchantDoc>()
       .exec(),
   isAnywhere: async (id) => (await model.exists({ _id: id })) !== null,
-  page(scope, { reseller_id, name, is_active }, after, size) {
+  page(scope, { name, ...same }, after, size) {
     const name_key = prefixRange(name);
-    return model
-      .find({
-        $and: [
-          ...withinMerchants(scope),
-          ...(reseller_id === undefined ? [] : [{ reseller_id }]),
-          ...(name_key === null ? [] : [{ name_key }]),
-          ...(is_active === undefined ? [] : [{ is_active }]),
-          after,
-        ],
-      })
-      .sort(PAGE_ORDER)
-      .limit(size)
-      .lean<MerchantDoc[]>()
-      .exec();
+    return newestOf(model, [...withinMerchants(scope), same, name_key === null ? {} : { name_key }, after], size);
   },
   change: (scope, id, change) =>
     model

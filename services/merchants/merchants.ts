@@ -1,9 +1,8 @@
 import { recordAudit } from "../../shared/audit.ts";
-import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
+import type { Bus, Handlers, ParamsOf, ServiceDeps } from "../../shared/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
-import type { MerchantRecord } from "../../shared/contracts/merchants.ts";
 import { fail, failEmptyChange } from "../../shared/errors.ts";
-import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
+import { readPage } from "../../shared/page.ts";
 import { ownedResources } from "./tenant-usage.ts";
 import { merchantForChange, merchantView, merchantNotFound } from "./merchant-access.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
@@ -11,15 +10,6 @@ import type { MerchantsRepository } from "./merchants.repository.ts";
 import { nameKey } from "./rules/name-key.ts";
 import { refuseMerchant } from "./rules/permissions.ts";
 import type { ResellersRepository } from "./resellers.repository.ts";
-
-/** Merchants, as the service's actions take them. */
-export interface Merchants {
-  create(wanted: ParamsOf<"merchants.create">): Promise<MerchantRecord>;
-  list(asked: ParamsOf<"merchants.list">): Promise<ResultOf<"merchants.list">>;
-  get(asked: ParamsOf<"merchants.get">): Promise<MerchantRecord>;
-  update(asked: ParamsOf<"merchants.update">, bus: Bus): Promise<MerchantRecord>;
-  remove(asked: ParamsOf<"merchants.remove">, bus: Bus): Promise<Record<string, never>>;
-}
 
 const newMerchant = (
   _id: string,
@@ -42,12 +32,12 @@ const permit = (by: By, reseller_id: string): void => {
   if (refusal) fail("FORBIDDEN", refusal);
 };
 
-/** Manages merchants over their repository. */
-export function merchantManagement(
+/** Merchants, managed over their repository. */
+export function merchantActions(
   deps: Pick<ServiceDeps, "clock" | "ids" | "log">,
   merchants: MerchantsRepository,
   resellers: ResellersRepository,
-): Merchants {
+): Handlers<"merchants", "create" | "list" | "get" | "update" | "remove"> {
   const forChange = (by: By, id: string): Promise<MerchantDoc> =>
     merchantForChange(merchants, by, id, (reseller_id) => refuseMerchant(by, reseller_id));
   const record = (
@@ -68,14 +58,13 @@ export function merchantManagement(
       return merchantView(merchant);
     },
     async list({ by, limit, cursor, ...filter }) {
-      const { items, next_cursor } = pageOf(
-        await merchants.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
-        limit,
+      const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
+        merchants.page(scopeOf(by), filter, after, size),
       );
       return { count: items.length, merchants: items.map(merchantView), next_cursor };
     },
     get: async ({ by, id }) => merchantView((await merchants.find(scopeOf(by), id)) ?? merchantNotFound()),
-    async update({ by, id, ...wanted }, bus) {
+    async update({ by, id, ...wanted }, { bus }) {
       if (Object.keys(wanted).length === 0) failEmptyChange();
       await forChange(by, id);
       const change = {
@@ -87,7 +76,7 @@ export function merchantManagement(
       await record(bus, by, "merchant.updated", changed, wanted);
       return merchantView(changed);
     },
-    async remove({ by, id }, bus) {
+    async remove({ by, id }, { bus }) {
       const merchant = await forChange(by, id);
       const { reseller_id, name } = merchant;
       const owned = await ownedResources(bus, { reseller_id, merchant_id: id });

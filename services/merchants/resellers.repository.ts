@@ -1,14 +1,12 @@
 import type { Model } from "mongoose";
+import type { ListFilter } from "../../shared/bus.ts";
 import type { Scope } from "../../shared/contracts/records/identity.ts";
-import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
+import { newestOf, type PageFilter } from "../../shared/page.ts";
 import { prefixRange } from "./rules/name-key.ts";
 import type { ResellerDoc } from "./resellers.model.ts";
 
 /** What a list of resellers is narrowed by; `name` is how the name begins. */
-export interface ResellerFilter {
-  name?: string | undefined;
-  is_active?: boolean | undefined;
-}
+type ResellerFilter = ListFilter<"merchants.listResellers">;
 
 /** What may change of a reseller. */
 export type ResellerChange = Partial<Pick<ResellerDoc, "name" | "name_key" | "is_active">> & { updated_at: Date };
@@ -38,21 +36,9 @@ export const resellersRepository = (model: Model<ResellerDoc>): ResellersReposit
       .findOne({ $and: [{ _id: id }, ...within(scope)] })
       .lean<ResellerDoc>()
       .exec(),
-  page(scope, { name, is_active }, after, size) {
+  page(scope, { name, ...same }, after, size) {
     const name_key = prefixRange(name);
-    return model
-      .find({
-        $and: [
-          ...within(scope),
-          ...(name_key === null ? [] : [{ name_key }]),
-          ...(is_active === undefined ? [] : [{ is_active }]),
-          after,
-        ],
-      })
-      .sort(PAGE_ORDER)
-      .limit(size)
-      .lean<ResellerDoc[]>()
-      .exec();
+    return newestOf(model, [...within(scope), same, name_key === null ? {} : { name_key }, after], size);
   },
   change: (scope, id, change) =>
     model

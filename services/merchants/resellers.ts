@@ -1,24 +1,15 @@
 import { recordAudit } from "../../shared/audit.ts";
-import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
+import type { Bus, Handlers, ServiceDeps } from "../../shared/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
 import type { ResellerRecord } from "../../shared/contracts/merchants.ts";
 import { fail, failEmptyChange } from "../../shared/errors.ts";
-import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
+import { readPage } from "../../shared/page.ts";
 import { ownedResources } from "./tenant-usage.ts";
 import type { MerchantsRepository } from "./merchants.repository.ts";
 import { nameKey } from "./rules/name-key.ts";
 import { refuseReseller } from "./rules/permissions.ts";
 import type { ResellerDoc } from "./resellers.model.ts";
 import type { ResellersRepository } from "./resellers.repository.ts";
-
-/** Resellers, as the service's actions take them. */
-export interface Resellers {
-  create(wanted: ParamsOf<"merchants.createReseller">): Promise<ResellerRecord>;
-  list(asked: ParamsOf<"merchants.listResellers">): Promise<ResultOf<"merchants.listResellers">>;
-  get(asked: ParamsOf<"merchants.getReseller">): Promise<ResellerRecord>;
-  update(asked: ParamsOf<"merchants.updateReseller">, bus: Bus): Promise<ResellerRecord>;
-  remove(asked: ParamsOf<"merchants.deleteReseller">, bus: Bus): Promise<Record<string, never>>;
-}
 
 const viewOf = (doc: ResellerDoc): ResellerRecord => ({
   id: doc._id,
@@ -32,11 +23,11 @@ const unknown = (): never =>
   fail("RESELLER_NOT_FOUND", "No reseller has this id; GET /resellers lists those you may see.");
 
 /** Manages resellers. */
-export function resellerManagement(
+export function resellerActions(
   deps: Pick<ServiceDeps, "clock" | "ids" | "log">,
   resellers: ResellersRepository,
   merchants: MerchantsRepository,
-): Resellers {
+): Handlers<"merchants", "createReseller" | "listResellers" | "getReseller" | "updateReseller" | "deleteReseller"> {
   const permit = (by: By): void => {
     const refusal = refuseReseller(by);
     if (refusal) fail("FORBIDDEN", refusal);
@@ -44,7 +35,7 @@ export function resellerManagement(
   const record = (bus: Bus, by: By, action: string, id: string, details: object): Promise<void> =>
     recordAudit(deps, bus, { by, action, subject: id, reseller_id: id, merchant_id: null, details: { ...details } });
   return {
-    async create({ by, name }) {
+    async createReseller({ by, name }) {
       permit(by);
       const now = deps.clock.now();
       const common = { is_active: true, created_at: now, updated_at: now };
@@ -52,15 +43,14 @@ export function resellerManagement(
       await resellers.add(reseller);
       return viewOf(reseller);
     },
-    async list({ by, limit, cursor, ...filter }) {
-      const { items, next_cursor } = pageOf(
-        await resellers.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
-        limit,
+    async listResellers({ by, limit, cursor, ...filter }) {
+      const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
+        resellers.page(scopeOf(by), filter, after, size),
       );
       return { count: items.length, resellers: items.map(viewOf), next_cursor };
     },
-    get: async ({ by, id }) => viewOf((await resellers.find(scopeOf(by), id)) ?? unknown()),
-    async update({ by, id, ...wanted }, bus) {
+    getReseller: async ({ by, id }) => viewOf((await resellers.find(scopeOf(by), id)) ?? unknown()),
+    async updateReseller({ by, id, ...wanted }, { bus }) {
       permit(by);
       if (Object.keys(wanted).length === 0) failEmptyChange();
       const change = {
@@ -72,7 +62,7 @@ export function resellerManagement(
       await record(bus, by, "reseller.updated", id, wanted);
       return viewOf(changed);
     },
-    async remove({ by, id }, bus) {
+    async deleteReseller({ by, id }, { bus }) {
       permit(by);
       const { name } = (await resellers.find(scopeOf(by), id)) ?? unknown();
       const owned = (await merchants.anyOf(id)) ? "merchants" : await ownedResources(bus, { reseller_id: id });

@@ -4,7 +4,7 @@ import { addressRefusal, type AddressPolicy } from "../../shared/egress/egress-a
 import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
-import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
+import { readPage } from "../../shared/page.ts";
 import { acceptEvents } from "./deliveries/event-intake.ts";
 import {
   deliverySchema,
@@ -50,10 +50,12 @@ export default service("webhook", (service) => {
       deliveries: async ({ lead_id }) => ({
         deliveries: (await deliveries.ofLead(lead_id.toLowerCase(), DELIVERY_LIST_BOUND)).map(shown),
       }),
-      async list({ by, state, reseller_id, merchant_id, limit, cursor }) {
-        const filter = { state, reseller_id, merchant_id };
-        const read = await deliveries.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit));
-        const { items, next_cursor } = pageOf(read, limit, (d) => JSON.stringify(d).length);
+      async list({ by, limit, cursor, ...filter }) {
+        const { items, next_cursor } = await readPage(
+          { limit, cursor },
+          (after, size) => deliveries.page(scopeOf(by), filter, after, size),
+          (d) => JSON.stringify(d).length,
+        );
         const listed = items.map((d) => toListed(d, hosts.pausedUntil(d.host)));
         return { count: items.length, deliveries: listed, next_cursor };
       },

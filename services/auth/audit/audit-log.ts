@@ -1,7 +1,7 @@
 import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { scopeOf } from "../../../shared/contracts/records/identity.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
-import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
+import { readPage } from "../../../shared/page.ts";
 import type { AuditDoc } from "./audit.model.ts";
 import type { AuditRepository } from "./audit.repository.ts";
 
@@ -61,17 +61,9 @@ export function auditLog(deps: Pick<ServiceDeps, "clock" | "ids" | "log">, audit
         );
       });
     },
-    async list({ by, from, to, limit, cursor, action, subject, reseller_id }) {
-      const filter = {
-        action,
-        subject,
-        reseller_id,
-        ...(from === undefined ? {} : { from: new Date(from) }),
-        ...(to === undefined ? {} : { to: new Date(to) }),
-      };
-      const { items, next_cursor } = pageOf(
-        await audit.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
-        limit,
+    async list({ by, limit, cursor, ...filter }) {
+      const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
+        audit.page(scopeOf(by), filter, after, size),
       );
       return { count: items.length, entries: items.map(viewOf), next_cursor };
     },

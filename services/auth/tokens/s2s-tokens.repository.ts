@@ -1,14 +1,11 @@
 import type { Model } from "mongoose";
-import { within, type Role, type Scope } from "../../../shared/contracts/records/identity.ts";
-import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
+import type { ListFilter } from "../../../shared/bus.ts";
+import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
+import { newestOf, type PageFilter } from "../../../shared/page.ts";
 import type { S2sTokenDoc } from "./s2s-tokens.model.ts";
 
 /** What a list of tokens is narrowed by. */
-export interface S2sTokenFilter {
-  role?: Exclude<Role, "admin">;
-  reseller_id?: string;
-  merchant_id?: string;
-}
+type S2sTokenFilter = ListFilter<"auth.listS2s">;
 
 /** Reads and writes of the collection `s2s_tokens`. What is done on behalf of a person takes its scope. */
 export interface S2sTokensRepository {
@@ -36,13 +33,7 @@ export const s2sTokensRepository = (model: Model<S2sTokenDoc>): S2sTokensReposit
     const unnoted = { $or: [{ last_seen_at: null }, { last_seen_at: { $lt: unlessSince } }] };
     return (await model.updateOne({ _id: id, ...unnoted }, { $set: { last_seen_at: now } })).modifiedCount === 1;
   },
-  page: (scope, filter, after, size) =>
-    model
-      .find({ $and: [within(scope), { ...filter }, after] })
-      .sort(PAGE_ORDER)
-      .limit(size)
-      .lean<S2sTokenDoc[]>()
-      .exec(),
+  page: (scope, filter, after, size) => newestOf(model, [within(scope), filter, after], size),
   async revoke(scope, id, now) {
     const mine = { $and: [{ _id: id }, within(scope)] };
     const revoked = await model

@@ -1,10 +1,10 @@
-import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { Bus, Handlers, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import type { S2sTokenRecord } from "../../../shared/contracts/auth.ts";
 import { scopeOf } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
-import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
+import { readPage } from "../../../shared/page.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import { refuseIssue } from "./token-rules.ts";
 import type { S2sTokenDoc } from "./s2s-tokens.model.ts";
@@ -12,13 +12,6 @@ import type { S2sTokensRepository } from "./s2s-tokens.repository.ts";
 import { newS2sToken } from "./access-tokens.ts";
 
 const SECONDS_PER_DAY = 86_400;
-
-/** Tokens of programs, as auth's actions want them. */
-export interface S2sTokens {
-  issue(wanted: ParamsOf<"auth.issueS2s">, bus: Bus): Promise<ResultOf<"auth.issueS2s">>;
-  list(asked: ParamsOf<"auth.listS2s">): Promise<ResultOf<"auth.listS2s">>;
-  revoke(asked: ParamsOf<"auth.revokeS2s">): Promise<Record<string, never>>;
-}
 
 const viewOf = (doc: S2sTokenDoc): S2sTokenRecord => ({
   id: doc._id,
@@ -50,12 +43,12 @@ async function checkScope(bus: Bus, { reseller_id, merchant_id }: ParamsOf<"auth
 }
 
 /** Issues, lists and revokes server-to-server tokens; each issue and revocation is in the audit log. */
-export const s2sTokens = (
+export const s2sTokenActions = (
   deps: Pick<ServiceDeps, "clock" | "env" | "ids">,
   s2s: S2sTokensRepository,
   audit: AuditLog,
-): S2sTokens => ({
-  async issue(params, bus) {
+): Handlers<"auth", "issueS2s" | "listS2s" | "revokeS2s"> => ({
+  async issueS2s(params, { bus }) {
     const { by, name, role, reseller_id, merchant_id = null } = params;
     const refusal = refuseIssue(by, params);
     if (refusal) fail(refusal.code, refusal.detail, refusal.data);
@@ -87,14 +80,13 @@ export const s2sTokens = (
     });
     return { token, name, role, reseller_id, merchant_id, created_at: now.toISOString() };
   },
-  async list({ by, limit, cursor, ...filter }) {
-    const { items, next_cursor } = pageOf(
-      await s2s.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
-      limit,
+  async listS2s({ by, limit, cursor, ...filter }) {
+    const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
+      s2s.page(scopeOf(by), filter, after, size),
     );
     return { count: items.length, s2s_tokens: items.map(viewOf), next_cursor };
   },
-  async revoke({ by, id }) {
+  async revokeS2s({ by, id }) {
     const found = await s2s.revoke(scopeOf(by), id, deps.clock.now());
     if (found === null) fail("TOKEN_NOT_FOUND", "No server-to-server token has this id; GET /s2s-tokens lists them.");
     if (found === "foreign")

@@ -1,5 +1,4 @@
-import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
-import type { UserRecord } from "../../../shared/contracts/auth.ts";
+import type { Handlers, ServiceDeps } from "../../../shared/bus.ts";
 import { scopeOf, type By, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { fail, failEmptyChange } from "../../../shared/errors.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
@@ -9,12 +8,6 @@ import { isActiveAdmin, changedScope, refuseScopeChange, refuseScope } from "./u
 import { checkExists, failIf, emailTaken, userNotFound, viewOf } from "./users.ts";
 import type { UserDoc } from "./users.model.ts";
 import type { UserChange, UsersRepository } from "./users.repository.ts";
-
-/** Changes and deletes users. */
-export interface UserUpdates {
-  update(asked: ParamsOf<"auth.updateUser">, bus: Bus): Promise<UserRecord>;
-  remove(asked: ParamsOf<"auth.deleteUser">): Promise<Record<string, never>>;
-}
 
 const RACE_RETRY_SECONDS = 1;
 const lastAdmin = (): never => fail("RESOURCE_IN_USE", "This is the last active admin; make another one first.");
@@ -73,13 +66,13 @@ async function withdrawAdmin(
     : lastAdmin();
 }
 
-/** Changes to users, over their repository. */
-export function userUpdates(
+/** Changes and deletes users. */
+export function userUpdateActions(
   deps: Pick<ServiceDeps, "clock">,
   users: UsersRepository,
   passwords: Passwords,
   audit: AuditLog,
-): UserUpdates {
+): Handlers<"auth", "updateUser" | "deleteUser"> {
   const forChange = async (scope: Scope, id: string): Promise<UserDoc> => {
     const user = (await users.forChange(scope, id)) ?? userNotFound();
     return user === "foreign"
@@ -94,7 +87,7 @@ export function userUpdates(
     withdrawAdmin(users, () => deps.clock.now(), scope, admin, change);
 
   return {
-    async update({ by, id, ...wanted }, bus) {
+    async updateUser({ by, id, ...wanted }, { bus }) {
       if (Object.keys(wanted).length === 0) failEmptyChange();
       const scope = scopeOf(by);
       const user = await forChange(scope, id);
@@ -118,7 +111,7 @@ export function userUpdates(
       await note(by, "user.updated", changed, changes(user, change));
       return viewOf(changed);
     },
-    async remove({ by, id }) {
+    async deleteUser({ by, id }) {
       const scope = scopeOf(by);
       const user = await forChange(scope, id);
       failIf(refuseScope(by, user));

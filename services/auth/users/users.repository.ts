@@ -1,17 +1,12 @@
 import type { Model, UpdateQuery } from "mongoose";
-import { within, type Role, type Scope } from "../../../shared/contracts/records/identity.ts";
+import type { ListFilter } from "../../../shared/bus.ts";
+import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { isDuplicateKey } from "../../../shared/errors.ts";
-import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
+import { newestOf, type PageFilter } from "../../../shared/page.ts";
 import type { UserDoc } from "./users.model.ts";
 
 /** What a list of users is narrowed by. */
-export interface UserFilter {
-  role?: Role;
-  email?: string;
-  reseller_id?: string;
-  merchant_id?: string;
-  is_active?: boolean;
-}
+type UserFilter = ListFilter<"auth.listUsers">;
 
 /** What may change of a user. */
 export type UserChange = Partial<
@@ -72,13 +67,7 @@ export const usersRepository = (model: Model<UserDoc>): UsersRepository => ({
     if (found) return found;
     return (await model.exists({ _id: id })) ? "foreign" : null;
   },
-  page: (scope, filter, after, size) =>
-    model
-      .find({ $and: [within(scope), { ...filter }, after] })
-      .sort(PAGE_ORDER)
-      .limit(size)
-      .lean<UserDoc[]>()
-      .exec(),
+  page: (scope, filter, after, size) => newestOf(model, [within(scope), filter, after], size),
   change(scope, seen, change, logOut) {
     const update: UpdateQuery<UserDoc> = { $set: change, ...(logOut ? { $inc: { token_version: 1 } } : {}) };
     return orTaken(

@@ -1,8 +1,8 @@
-import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { Bus, Handlers, ServiceDeps } from "../../../shared/bus.ts";
 import type { UserRecord } from "../../../shared/contracts/auth.ts";
 import { scopeOf } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
-import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
+import { readPage } from "../../../shared/page.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Refusal } from "../tokens/token-rules.ts";
 import { emailForm } from "../login/login.ts";
@@ -10,13 +10,6 @@ import type { Passwords } from "../login/passwords.ts";
 import { refuseScope, type UserScope } from "./user-rules.ts";
 import type { UserDoc } from "./users.model.ts";
 import type { UsersRepository } from "./users.repository.ts";
-
-/** Users who log in: create and read, as auth's actions take them. */
-export interface Users {
-  create(wanted: ParamsOf<"auth.createUser">, bus: Bus): Promise<UserRecord>;
-  list(asked: ParamsOf<"auth.listUsers">): Promise<ResultOf<"auth.listUsers">>;
-  get(asked: ParamsOf<"auth.getUser">): Promise<UserRecord>;
-}
 
 /** A user as the API shows it. */
 export const viewOf = (doc: UserDoc): UserRecord => ({
@@ -53,14 +46,14 @@ export async function checkExists(bus: Bus, { reseller_id, merchant_id }: UserSc
 }
 
 /** Creates and reads users; user-updates.ts does the rest. */
-export function userManagement(
+export function userActions(
   deps: Pick<ServiceDeps, "clock" | "ids">,
   users: UsersRepository,
   passwords: Passwords,
   audit: AuditLog,
-): Users {
+): Handlers<"auth", "createUser" | "listUsers" | "getUser"> {
   return {
-    async create({ by, email, password, role, reseller_id = null, merchant_id = null }, bus) {
+    async createUser({ by, email, password, role, reseller_id = null, merchant_id = null }, { bus }) {
       const scope: UserScope = { role, reseller_id, merchant_id };
       failIf(refuseScope(by, scope));
       await checkExists(bus, scope);
@@ -86,14 +79,13 @@ export function userManagement(
       });
       return viewOf(user);
     },
-    async list({ by, limit, cursor, email, ...filter }) {
+    async listUsers({ by, limit, cursor, email, ...filter }) {
       const wanted = { ...filter, ...(email === undefined ? {} : { email: emailForm(email) }) };
-      const { items, next_cursor } = pageOf(
-        await users.page(scopeOf(by), wanted, pageFilter(cursor), pageSize(limit)),
-        limit,
+      const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
+        users.page(scopeOf(by), wanted, after, size),
       );
       return { count: items.length, users: items.map(viewOf), next_cursor };
     },
-    get: async ({ by, id }) => viewOf((await users.find(scopeOf(by), id)) ?? userNotFound()),
+    getUser: async ({ by, id }) => viewOf((await users.find(scopeOf(by), id)) ?? userNotFound()),
   };
 }

@@ -1,15 +1,12 @@
 import type { Model } from "mongoose";
+import type { ListFilter } from "../../../shared/bus.ts";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { isDuplicateKey } from "../../../shared/errors.ts";
-import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
+import { newestOf, type PageFilter } from "../../../shared/page.ts";
 import type { ConfigurationDoc } from "./configurations.model.ts";
 
 /** What a list of configurations is narrowed by. */
-export interface ConfigurationFilter {
-  reseller_id?: string;
-  merchant_id?: string;
-  template_id?: string;
-}
+type ConfigurationFilter = ListFilter<"config.listConfigurations">;
 
 /** Reads and writes of the collection `configurations`. */
 export interface ConfigurationsRepository {
@@ -48,13 +45,7 @@ export const configurationsRepository = (model: Model<ConfigurationDoc>): Config
         throw error;
       },
     ),
-  page: (scope, filter, after, size) =>
-    model
-      .find({ $and: [within(scope), sought(filter), after] })
-      .sort(PAGE_ORDER)
-      .limit(size)
-      .lean<ConfigurationDoc[]>()
-      .exec(),
+  page: (scope, filter, after, size) => newestOf(model, [within(scope), sought(filter), after], size),
   find: (scope, id) =>
     model
       .findOne({ $and: [{ _id: id.toLowerCase() }, within(scope)] })

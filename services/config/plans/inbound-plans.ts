@@ -1,4 +1,4 @@
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { Handlers, ParamsOf } from "../../../shared/bus.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationDoc } from "../configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
@@ -7,16 +7,7 @@ import type { TemplateDoc } from "../templates/templates.model.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
 
 /** Whom a called number belongs to; nulls: the shared pool. */
-export interface NumberOwner {
-  reseller_id: string | null;
-  merchant_id: string | null;
-}
-
-/** Which template takes a call to a number, and by what. */
-export interface InboundPlans {
-  planFor(asked: ParamsOf<"config.inboundFor">): Promise<InboundPlan | null>;
-  mayUse(owner: NumberOwner, template_id: string): Promise<boolean>;
-}
+type NumberOwner = Omit<ParamsOf<"config.inboundFor">, "template_id">;
 
 /** True when a number of this owner may be answered by the template: a merchant's by its own and its reseller's, a reseller's by any of its own, the pool's by all. */
 export const mayUse = (owner: NumberOwner, of: Pick<TemplateDoc, "reseller_id" | "merchant_id">): boolean =>
@@ -36,12 +27,12 @@ export function preferredCandidate<C extends Candidate>(candidates: readonly C[]
   return first(candidates.filter((c) => c.takes)) ?? first(candidates);
 }
 
-/** Inbound planning over the repositories. */
+/** Which template takes a call to a number, and by what. */
 export function inboundPlans(
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,
   plans: CallPlans,
-): InboundPlans {
+): Handlers<"config", "inboundFor" | "mayTakeCalls"> {
   const headOf = async (id: string): Promise<TemplateDoc | undefined> => (await templates.heads([id]))[0];
 
   async function planOf(head: TemplateDoc): Promise<InboundPlan | null> {
@@ -74,14 +65,14 @@ export function inboundPlans(
   }
 
   return {
-    async planFor({ template_id, ...owner }) {
+    async inboundFor({ template_id, ...owner }) {
       const named = template_id === null ? undefined : await headOf(template_id);
       const head = named && mayUse(owner, named) ? named : await ofOwner(owner);
-      return head ? planOf(head) : null;
+      return { plan: head ? await planOf(head) : null };
     },
-    async mayUse(owner, template_id) {
+    async mayTakeCalls({ template_id, ...owner }) {
       const head = await headOf(template_id);
-      return head !== undefined && mayUse(owner, head);
+      return { may: head !== undefined && mayUse(owner, head) };
     },
   };
 }

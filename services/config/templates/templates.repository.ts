@@ -1,19 +1,15 @@
 import type { Model } from "mongoose";
+import type { ListFilter } from "../../../shared/bus.ts";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { isDuplicateKey } from "../../../shared/errors.ts";
-import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
+import { newestOf, type PageFilter } from "../../../shared/page.ts";
 import { cached, timedCache } from "../../../shared/cache.ts";
 import { headOf, recordOf, versionId, versionOf } from "./template-records.ts";
 import type { TemplateDoc, VersionDoc } from "./templates.model.ts";
 
 /** What a list of templates is narrowed by. */
-export interface TemplateFilter {
-  reseller_id?: string;
-  merchant_id?: string;
-  is_active?: boolean;
-  /** Beginning of the name. */ name?: string;
-}
+type TemplateFilter = ListFilter<"config.listTemplates">;
 
 /** Reads and writes of the collections `templates` and `template_versions`. */
 export interface TemplatesRepository {
@@ -114,25 +110,14 @@ const headReads = (templates: Model<TemplateDoc>) =>
         .find({ _id: { $in: ids.map((id) => id.toLowerCase()) } })
         .lean<TemplateDoc[]>()
         .exec(),
-    page: (scope, filter, after, size) =>
-      templates
-        .find({ $and: [within(scope), named(filter), after] })
-        .sort(PAGE_ORDER)
-        .limit(size)
-        .lean<TemplateDoc[]>()
-        .exec(),
+    page: (scope, filter, after, size) => newestOf(templates, [within(scope), named(filter), after], size),
   }) satisfies Partial<TemplatesRepository>;
 
 function versionReads(versions: Model<VersionDoc>) {
   const records = timedCache<TemplateRecord>(VERSIONS_CACHE);
   return {
     versions: (head, after, size) =>
-      versions
-        .find({ $and: [{ template_id: head._id, version: { $lte: head.version } }, after] })
-        .sort(PAGE_ORDER)
-        .limit(size)
-        .lean<VersionDoc[]>()
-        .exec(),
+      newestOf(versions, [{ template_id: head._id, version: { $lte: head.version } }, after], size),
     version: (template_id, version) =>
       cached<TemplateRecord, null>(records, versionId(template_id.toLowerCase(), version), async () => {
         const found = await versions

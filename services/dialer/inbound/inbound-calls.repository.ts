@@ -1,19 +1,14 @@
 import type { Model } from "mongoose";
+import type { ListFilter } from "../../../shared/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { isDuplicateKey } from "../../../shared/errors.ts";
-import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
+import { createdBetween, newestOf, type PageFilter } from "../../../shared/page.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import type { InboundRuling } from "./inbound-gate.ts";
 
-/** What a list of inbound calls is narrowed by; `since` inclusive, `before` exclusive. */
-export interface InboundFilter {
-  merchant_id?: string;
-  template_id?: string;
-  verdict?: string;
-  since?: Date;
-  before?: Date;
-}
+/** What a list of inbound calls is narrowed by; `from` inclusive, `to` exclusive. */
+type InboundFilter = ListFilter<"dialer.inboundCalls">;
 
 /** Reads and writes of `inbound_calls`. */
 export interface InboundCalls {
@@ -31,13 +26,6 @@ export interface InboundCalls {
 }
 
 const AFTER = { returnDocument: "after" } as const;
-
-const given = ({ since, before, ...same }: InboundFilter): Record<string, unknown> => ({
-  ...same,
-  ...((since ?? before)
-    ? { created_at: { ...(since ? { $gte: since } : {}), ...(before ? { $lt: before } : {}) } }
-    : {}),
-});
 
 /** The repository on its model. */
 export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
@@ -90,12 +78,7 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
     async markAnswered(id, now) {
       await model.updateOne({ _id: id }, { $set: { settled_at: now } }).exec();
     },
-    page: (scope, filter, after, size) =>
-      model
-        .find({ $and: [within(scope), given(filter), after] })
-        .sort(PAGE_ORDER)
-        .limit(size)
-        .lean<InboundCallDoc[]>()
-        .exec(),
+    page: (scope, { from, to, ...same }, after, size) =>
+      newestOf(model, [within(scope), same, createdBetween(from, to), after], size),
   };
 }

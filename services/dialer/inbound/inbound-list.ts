@@ -1,7 +1,7 @@
 import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
 import { scopeOf } from "../../../shared/contracts/records/identity.ts";
 import type { InboundCallRecord } from "../../../shared/contracts/records/inbound.ts";
-import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
+import { readPage } from "../../../shared/page.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import type { InboundCalls } from "./inbound-calls.repository.ts";
 
@@ -25,16 +25,10 @@ export const toInboundRecord = (d: InboundCallDoc): InboundCallRecord => ({
 /** The inbound calls of the asker's numbers, accepted and blocked, newest first. */
 export async function listInbound(
   calls: InboundCalls,
-  { by, limit, cursor, from, to, ...same }: ParamsOf<"dialer.inboundCalls">,
+  { by, limit, cursor, ...filter }: ParamsOf<"dialer.inboundCalls">,
 ): Promise<ResultOf<"dialer.inboundCalls">> {
-  const filter = {
-    ...same,
-    ...(from === undefined ? {} : { since: new Date(from) }),
-    ...(to === undefined ? {} : { before: new Date(to) }),
-  };
-  const { items, next_cursor } = pageOf(
-    await calls.page(scopeOf(by), filter, pageFilter(cursor), pageSize(limit)),
-    limit,
+  const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
+    calls.page(scopeOf(by), filter, after, size),
   );
   return { count: items.length, inbound_calls: items.map(toInboundRecord), next_cursor };
 }

@@ -1,4 +1,4 @@
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ListFilter } from "../../../shared/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import { toE164 } from "../../../shared/phone.ts";
 
@@ -16,7 +16,7 @@ export interface LeadFilter {
 }
 
 /** A filter of the API's words. INVALID_PHONE_NUMBER. */
-export function parseFilter(asked: Omit<ParamsOf<"leads.list">, "by" | "limit" | "cursor">): LeadFilter {
+export function parseFilter(asked: ListFilter<"leads.list">): LeadFilter {
   const { mode, phone, from, to, ...same } = asked;
   const phone_number =
     phone === undefined

@@ -2,7 +2,7 @@ import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.t
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { isUuid } from "../../../shared/ids.ts";
-import { pageFilter, pageOf, pageSize } from "../../../shared/page.ts";
+import { readPage } from "../../../shared/page.ts";
 import { parseFilter } from "./lead-filters.ts";
 import { explainInbound } from "../attempts/inbound-lead.ts";
 import { toRecord, toSummary, toWaiting } from "./lead-views.ts";
@@ -71,8 +71,10 @@ export async function list(
   { leads }: QueryDeps,
   { by, limit, cursor, ...asked }: ParamsOf<"leads.list">,
 ): Promise<ResultOf<"leads.list">> {
-  const found = await leads.page(scopeOf(by), parseFilter(asked), pageFilter(cursor), pageSize(limit));
-  const { items, next_cursor } = pageOf(found, limit);
+  const filter = parseFilter(asked);
+  const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
+    leads.page(scopeOf(by), filter, after, size),
+  );
   return { count: items.length, leads: items.map(toSummary), next_cursor };
 }
 

@@ -1,5 +1,5 @@
 import { recordAudit } from "../../../shared/audit.ts";
-import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { Bus, Handlers, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import type { MerchantRecord } from "../../../shared/contracts/merchants.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -9,22 +9,6 @@ import type { MerchantsRepository } from "../merchants.repository.ts";
 import { pauseView, type PauseDoc } from "./pause.model.ts";
 import type { PausesRepository } from "./pauses.repository.ts";
 import { refuseDeployment, refusePause } from "../rules/permissions.ts";
-
-/** Pauses of a merchant's calls, or of the whole deployment's, as the service's actions take them. */
-export interface Pauses {
-  pause(asked: ParamsOf<"merchants.pause">, bus: Bus): Promise<MerchantRecord>;
-  resume(asked: ParamsOf<"merchants.resume">, bus: Bus): Promise<MerchantRecord>;
-  deployment(asked: ParamsOf<"merchants.deployment">): Promise<ResultOf<"merchants.deployment">>;
-  pauseDeployment(
-    asked: ParamsOf<"merchants.pauseDeployment">,
-    bus: Bus,
-  ): Promise<ResultOf<"merchants.pauseDeployment">>;
-  resumeDeployment(
-    asked: ParamsOf<"merchants.resumeDeployment">,
-    bus: Bus,
-  ): Promise<ResultOf<"merchants.resumeDeployment">>;
-  pauses(asked: ParamsOf<"merchants.pauses">): Promise<ResultOf<"merchants.pauses">>;
-}
 
 const permitDeployment = (by: By): void => {
   const refusal = refuseDeployment(by);
@@ -41,11 +25,11 @@ async function pausesOf(paused: PausesRepository, ids: readonly string[]): Promi
 }
 
 /** Pauses and resumes. Each switch is in the audit log and broadcast to every scheduler; schedulers read the state from here in any case. */
-export function pauseManagement(
+export function pauseActions(
   deps: Pick<ServiceDeps, "clock" | "log">,
   merchants: MerchantsRepository,
   paused: PausesRepository,
-): Pauses {
+): Handlers<"merchants", "pause" | "resume" | "deployment" | "pauseDeployment" | "resumeDeployment" | "pauses"> {
   const pauseBy = (by: By, reason: string | undefined): PauseDoc => ({
     at: deps.clock.now(),
     by: `${by.kind}:${by.id}`,
@@ -92,14 +76,14 @@ export function pauseManagement(
   };
 
   return {
-    pause: ({ by, id, reason }, bus) => switchMerchant(by, id, pauseBy(by, reason), bus),
-    resume: ({ by, id }, bus) => switchMerchant(by, id, null, bus),
+    pause: ({ by, id, reason }, { bus }) => switchMerchant(by, id, pauseBy(by, reason), bus),
+    resume: ({ by, id }, { bus }) => switchMerchant(by, id, null, bus),
     async deployment({ by }) {
       permitDeployment(by);
       return { paused: pauseView(await paused.deployment()) };
     },
-    pauseDeployment: ({ by, reason }, bus) => switchDeployment(by, pauseBy(by, reason), bus),
-    resumeDeployment: ({ by }, bus) => switchDeployment(by, null, bus),
+    pauseDeployment: ({ by, reason }, { bus }) => switchDeployment(by, pauseBy(by, reason), bus),
+    resumeDeployment: ({ by }, { bus }) => switchDeployment(by, null, bus),
     pauses: ({ merchant_ids }) => pausesOf(paused, merchant_ids),
   };
 }

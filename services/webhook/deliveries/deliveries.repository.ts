@@ -1,6 +1,7 @@
 import type { Model } from "mongoose";
+import type { ListFilter } from "../../../shared/bus.ts";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
-import { DELIVERY_STATES, type DeliveryState } from "../../../shared/contracts/webhook.ts";
+import { DELIVERY_STATES } from "../../../shared/contracts/webhook.ts";
 import { batched } from "../../../shared/batching.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
 import { insertNew } from "../../../shared/database/unordered-insert.ts";
@@ -10,11 +11,7 @@ import { giveUp, takeLease, type DeliveryTransition } from "../rules/delivery-st
 /** What taking the lease of a delivery needs. */
 export type DueDelivery = Pick<DeliveryDoc, "_id" | "next_try_at">;
 /** Whose deliveries, within the scope. */
-export interface ListFilter {
-  state: DeliveryState | undefined;
-  reseller_id: string | undefined;
-  merchant_id: string | undefined;
-}
+type DeliveryFilter = ListFilter<"webhook.list">;
 
 /** Reads and guarded writes of the collection `deliveries`. What a person reads takes a scope. */
 export interface DeliveriesRepository {
@@ -36,7 +33,7 @@ export interface DeliveriesRepository {
   ofLead(lead_id: string, limit: number): Promise<BodilessDelivery[]>;
   /** The newest delivery of a lead. */
   lastOf(lead_id: string): Promise<BodilessDelivery | null>;
-  page(scope: Scope, filter: ListFilter, after: PageFilter, size: number): Promise<BodilessDelivery[]>;
+  page(scope: Scope, filter: DeliveryFilter, after: PageFilter, size: number): Promise<BodilessDelivery[]>;
 }
 
 /** Deliveries read to find hosts; a host that fills a read is passed over by the next one. */
@@ -106,11 +103,10 @@ export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepos
 async function page(
   model: Model<DeliveryDoc>,
   scope: Scope,
-  { state, ...owners }: ListFilter,
+  { state, ...owner }: DeliveryFilter,
   after: PageFilter,
   size: number,
 ): Promise<BodilessDelivery[]> {
-  const owner = Object.fromEntries(Object.entries(owners).filter(([, id]) => id !== undefined));
   const states = state === undefined ? DELIVERY_STATES : [state];
   const pages = await Promise.all(
     states.map((of) =>
