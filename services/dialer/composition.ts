@@ -7,10 +7,9 @@ import { createCalls } from "./call/calls.repository.ts";
 import { carrierEventSchema } from "./callbacks/carrier-events.model.ts";
 import { createCarrierEvents } from "./callbacks/carrier-events.repository.ts";
 import { createCarriers } from "./carriers/carrier-registry.ts";
-import type { CallbackStore, InboundStore, RecordingFiles } from "./deps.ts";
+import type { DialerParts } from "./deps.ts";
 import { inboundCallSchema } from "./inbound/inbound-calls.model.ts";
 import { createInboundCalls } from "./inbound/inbound-calls.repository.ts";
-import type { AttemptDeps } from "./outbound/attempt.ts";
 import { createCarrierBreakers } from "./outbound/carrier-circuit-breaker.ts";
 import { createPermitPace } from "./outbound/permit-pace.ts";
 import { createPreCheckClient } from "./outbound/pre-checks/pre-check-client.ts";
@@ -22,9 +21,6 @@ import { createRecordings } from "./recordings/recordings.repository.ts";
 const MARK_BYTES = 9;
 /** Answers to inbound calls in the cache, so that a webhook that comes twice to one node has the same answer. */
 const MAX_INBOUND_ANSWERS = 1000;
-
-/** Everything that the parts of the dialer are made of, put together once per process. */
-export type DialerParts = AttemptDeps & CallbackStore & InboundStore & RecordingFiles;
 
 /** Puts the dialer together. `draining` aborts on SIGTERM. */
 export function compose(

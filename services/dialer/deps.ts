@@ -1,8 +1,5 @@
-import type { Bus } from "../../shared/bus.ts";
+import type { ServiceDeps } from "../../shared/bus.ts";
 import type { Cache } from "../../shared/cache.ts";
-import type { Clock } from "../../shared/time/clock.ts";
-import type { Env } from "../../shared/process/env.ts";
-import type { Log } from "../../shared/process/log.ts";
 import type { RecordingStores } from "../../shared/storage/recordings.ts";
 import type { Background } from "./background.ts";
 import type { Calls } from "./call/calls.repository.ts";
@@ -16,84 +13,26 @@ import type { PreCheckClient } from "./outbound/pre-checks/pre-check-client.ts";
 import type { Peers } from "./peers.ts";
 import type { Recordings } from "./recordings/recordings.repository.ts";
 
-/** Time, and a place to say what happened. */
-export interface Clocked {
-  clock: Clock;
-  log: Log;
-}
-
-/** The deployment's settings, and the name of this node. */
-export interface Configured {
-  env: Env;
-  nodeId: string;
-}
-
-/** Aborted from SIGTERM on: no phone may ring any more. */
-export interface Draining {
+/** Everything that the parts of the dialer are made of, put together once per process (composition.ts). */
+export interface DialerParts extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log" | "nodeId"> {
+  /** Aborted from SIGTERM on: no phone may ring any more. */
   draining: AbortSignal;
-}
-
-/** Work that goes on after its action has answered. */
-export interface InBackground {
   background: Background;
-}
-
-/** The calls of this dialer. */
-export interface CallStore {
   calls: Calls;
-}
-
-/** Callbacks of the carriers, as received. */
-export interface CallbackStore {
+  /** Callbacks of the carriers, as received. */
   callbacks: CarrierEvents;
-}
-
-/** Recordings of calls, and the worker that fetches and uploads them. */
-export interface RecordingStore {
+  inboundCalls: InboundCalls;
+  /** What this node answered to inbound calls lately, by the call's id. */
+  inboundAnswers: Cache<Promise<AnswerDocument>>;
   recordings: Recordings;
   /** Makes the worker check for due recordings soon. */
   wakeRecordings(): void;
-}
-
-/** Where the files of recordings are kept. */
-export interface RecordingFiles {
+  /** Where the files of recordings are kept. */
   stores: RecordingStores;
-}
-
-/** Inbound calls, and what this node answered lately, by the call's id. */
-export interface InboundStore {
-  inboundCalls: InboundCalls;
-  inboundAnswers: Cache<Promise<AnswerDocument>>;
-}
-
-/** The carrier accounts. */
-export interface WithCarriers {
   carriers: Carriers;
-}
-
-/** Circuit breakers of the carrier accounts. */
-export interface WithBreakers {
   breakers: CarrierBreakers;
-}
-
-/** The other services: the bus, and what many attempts ask at the same time. */
-export interface WithPeers {
-  bus: Bus;
+  /** The other services, as many attempts ask them at the same time. */
   peers: Peers;
-}
-
-/** What the way to a dial needs besides. */
-export interface Dialling {
   permitPace: PermitPace;
   preCheckClient: PreCheckClient;
 }
-
-/** What follows a call from the dial to its settlement. */
-export type CallDeps = Clocked &
-  Configured &
-  Draining &
-  InBackground &
-  CallStore &
-  RecordingStore &
-  WithCarriers &
-  WithPeers;

@@ -7,13 +7,10 @@ import type { Price } from "../carriers/carrier-port.ts";
 import { carrierItem, tableItem, conversationSeconds } from "./cost-item.ts";
 import { factsOf } from "../call/call-facts.ts";
 import { PRICE_POLLS_SECONDS } from "../call/call-deadlines.ts";
-import type { CallStore, Clocked, Configured, WithCarriers, WithPeers } from "../deps.ts";
-
-/** What charging for a call needs. */
-export type ChargeDeps = Clocked & Configured & CallStore & WithCarriers & WithPeers;
+import type { DialerParts } from "../deps.ts";
 
 /** When the price of a call is asked for next; null: it has one, it has none, or was asked for often enough. */
-export function nextPricePoll(deps: Pick<Clocked, "clock">, call: CallDoc): Date | null {
+export function nextPricePoll(deps: Pick<DialerParts, "clock">, call: CallDoc): Date | null {
   const wait = PRICE_POLLS_SECONDS[call.cost_looks ?? 0];
   const talked = factsOf(call, null).answered_at !== null;
   return call.cost !== undefined || call.carrier_call_id === undefined || !talked || wait === undefined
@@ -25,7 +22,7 @@ export function nextPricePoll(deps: Pick<Clocked, "clock">, call: CallDoc): Date
  * Writes the cost of the attempt to the lead, then to the call. The lead's sum is in the deployment's currency: an amount in another one is only
  * itemised.
  */
-async function charge(deps: ChargeDeps, call: CallDoc, item: CostItem): Promise<void> {
+async function charge(deps: DialerParts, call: CallDoc, item: CostItem): Promise<void> {
   const { lead_id, claim_no } = call;
   await deps.bus.call("leads.annotate", {
     lead_id,
@@ -37,14 +34,14 @@ async function charge(deps: ChargeDeps, call: CallDoc, item: CostItem): Promise<
 }
 
 /** The carrier named its price in a callback, for the call of this name. It stands in for one of the price table. */
-export async function chargeReported(deps: ChargeDeps, ref: string, call_id: string, cost: Price): Promise<void> {
+export async function chargeReported(deps: DialerParts, ref: string, call_id: string, cost: Price): Promise<void> {
   const call = await deps.calls.find(ref);
   if (!call || ![call.carrier_call_id, call.carrier_leg_id].includes(call_id) || call.cost_what === "carrier") return;
   await charge(deps, call, carrierItem(cost, conversationSeconds(call)));
 }
 
 /** The table's price of a conversation that the carrier names no price for. */
-function byTable({ env }: Pick<Configured, "env">, call: CallDoc): CostItem | null {
+function byTable({ env }: Pick<DialerParts, "env">, call: CallDoc): CostItem | null {
   if (call.direction === "INBOUND" || call.order === undefined) return null; // the table has prices of numbers called
   return tableItem(
     parseCallPrices(env.CALL_PRICES).prices,
@@ -55,7 +52,7 @@ function byTable({ env }: Pick<Configured, "env">, call: CallDoc): CostItem | nu
 }
 
 /** Polls the price of a conversation, which carriers know some time after its end; after the last poll the price table stands in. */
-export async function pollPrice(deps: ChargeDeps, call: CallDoc): Promise<void> {
+export async function pollPrice(deps: DialerParts, call: CallDoc): Promise<void> {
   const handle = handleOf(call);
   if (call.provider === undefined || handle === null) return;
   const cost = call.cost === undefined ? ((await deps.carriers.of(call.provider).fetch(handle))?.cost ?? null) : null;

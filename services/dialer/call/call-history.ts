@@ -1,6 +1,6 @@
 import type { ResultOf } from "../../../shared/bus.ts";
 import type { CallHistory, CarrierEventHistory } from "../../../shared/contracts/dialer.ts";
-import type { CallbackStore, CallStore } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 import type { CallDoc } from "./calls.model.ts";
 import type { CarrierEventDoc } from "../callbacks/carrier-events.model.ts";
 
@@ -46,7 +46,7 @@ export const toEventHistory = (e: CarrierEventDoc): CarrierEventHistory => ({
 
 /** The recorded history of a lead's calls, oldest first. */
 export async function callHistory(
-  { calls, callbacks }: CallStore & CallbackStore,
+  { calls, callbacks }: DialerParts,
   lead_id: string,
 ): Promise<ResultOf<"dialer.history">> {
   const found = await calls.newestOfLead(lead_id, MAX_CALLS);

@@ -1,5 +1,5 @@
 import { maskPhone } from "../../../shared/process/log.ts";
-import type { Clocked } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 import type { CallDoc } from "./calls.model.ts";
 
 /** Events of a call's life in the log. */
@@ -7,7 +7,7 @@ export type CallEvent = "call.inbound" | "call.dialling" | "call.ringing" | "cal
 
 /** Logs an event of a call; the number is masked. */
 export function logCall(
-  { log }: Pick<Clocked, "log">,
+  { log }: Pick<DialerParts, "log">,
   event: CallEvent,
   { lead_id, _id, order }: CallDoc,
   sentence: string,

@@ -8,7 +8,7 @@ import { endCall } from "./call-control.ts";
 import { pollCall } from "./poll-carrier.ts";
 import { applyCallback } from "../callbacks/apply-callback.ts";
 import { REPOLL_MS } from "./call-deadlines.ts";
-import type { CallbackStore, CallDeps, CallStore, Clocked, Configured, WithCarriers, WithPeers } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 import type { RecordingWorker } from "../recordings/recording-worker.ts";
 
 /** A callback that its receiver did not apply within this long is applied by the sweep. */
@@ -23,7 +23,7 @@ const RENEWALS_AT_ONCE = 20;
 const RENEWAL_PAGE = 200;
 
 /** Applies callbacks that were stored and not applied: their receiver died, or something was out of reach. True when there may be more. */
-async function reapply(deps: CallDeps & CallbackStore): Promise<boolean> {
+async function reapply(deps: DialerParts): Promise<boolean> {
   let done = 0;
   const events = await deps.callbacks.unapplied(plusMs(deps.clock.now(), -UNAPPLIED_AFTER_MS), CALLBACK_BATCH);
   for (const event of events) {
@@ -38,7 +38,7 @@ async function reapply(deps: CallDeps & CallbackStore): Promise<boolean> {
 }
 
 /** Polls the calls that are due; how many they were. A poll that fails is retried when the claim on the call ends. */
-async function pollDue(deps: CallDeps): Promise<number> {
+async function pollDue(deps: DialerParts): Promise<number> {
   const calls: CallDoc[] = [];
   while (calls.length < POLL_BATCH) {
     const now = deps.clock.now();
@@ -59,10 +59,8 @@ async function pollDue(deps: CallDeps): Promise<number> {
   return calls.length;
 }
 
-type RenewalDeps = Clocked & Configured & CallStore & WithCarriers & WithPeers;
-
 /** Renews one lead's lease. A call whose lead went on without us is ended. */
-async function renew(deps: RenewalDeps, call: CallDoc): Promise<void> {
+async function renew(deps: DialerParts, call: CallDoc): Promise<void> {
   try {
     if (!(await deps.peers.renewLease(call))) await endCall(deps, call._id, "baton_lost");
   } catch (error) {
@@ -71,7 +69,7 @@ async function renew(deps: RenewalDeps, call: CallDoc): Promise<void> {
 }
 
 /** Renews the leases of all leads whose calls this node owns: those that no conversation has joined yet. */
-async function renewAll(deps: RenewalDeps): Promise<void> {
+async function renewAll(deps: DialerParts): Promise<void> {
   const limit = pLimit(RENEWALS_AT_ONCE);
   let after: string | null = null;
   for (;;) {
@@ -89,7 +87,7 @@ export interface Loops {
 }
 
 /** Starts the loops: leases; callbacks not yet applied and calls that are due; recordings. */
-export function startLoops(deps: CallDeps & CallbackStore, recordings: RecordingWorker): Loops {
+export function startLoops(deps: DialerParts, recordings: RecordingWorker): Loops {
   const { clock, env, log } = deps;
   const start = (name: string, intervalMs: number, pass: () => Promise<boolean>): Loop =>
     startLoop({

@@ -5,15 +5,13 @@ import { nextPricePoll } from "../billing/charge.ts";
 import { factsOf } from "./call-facts.ts";
 import { afterCall } from "../recordings/expect-recording.ts";
 import { logCall } from "./call-log.ts";
-import type { CallStore, Clocked, RecordingStore, WithPeers } from "../deps.ts";
-
-type CloseDeps = Clocked & CallStore & RecordingStore & WithPeers;
+import type { DialerParts } from "../deps.ts";
 
 const attemptOf = ({ lead_id, claim_no }: CallDoc) => ({ lead_id, claim_no });
 
 /** Signals the conversation's node to stop; best effort, for a dead node gets no signal. */
 export async function signalConversation(
-  deps: Clocked & WithPeers,
+  deps: DialerParts,
   call: CallDoc,
   reason: "machine" | "beep" | "carrier_ended" | "window_closed",
 ): Promise<void> {
@@ -29,7 +27,7 @@ export async function signalConversation(
 }
 
 /** The lead's side of an end: released, settled, or, where a conversation has the lease, only signalled. */
-async function settleLead(deps: Clocked & WithPeers, call: CallDoc): Promise<void> {
+async function settleLead(deps: DialerParts, call: CallDoc): Promise<void> {
   const baton = attemptOf(call);
   if (call.ended === "not_dialled") {
     const { due_at, reason } = call.release ?? { due_at: deps.clock.now(), reason: "nothing was dialled" };
@@ -50,7 +48,7 @@ async function settleLead(deps: Clocked & WithPeers, call: CallDoc): Promise<voi
 }
 
 /** Settles the lead, then releases the number slot. Idempotent. Throws if either is unreachable; the call stays scheduled for retry. */
-export async function closeCall(deps: CloseDeps, call: CallDoc): Promise<void> {
+export async function closeCall(deps: DialerParts, call: CallDoc): Promise<void> {
   if (call.state !== "ENDED" || call.closed_at) return;
   await afterCall(deps, call);
   await settleLead(deps, call);
@@ -59,7 +57,7 @@ export async function closeCall(deps: CloseDeps, call: CallDoc): Promise<void> {
 }
 
 /** After the transition that ended a call: announces the end and closes the call. */
-export async function finishCall(deps: CloseDeps, call: CallDoc): Promise<void> {
+export async function finishCall(deps: DialerParts, call: CallDoc): Promise<void> {
   logCall(deps, "call.ended", call, "the call ended", {
     ended: call.ended,
     cause: call.cause,

@@ -15,7 +15,7 @@ import {
   FIND_EVERY_MS,
   REPOLL_MS,
 } from "./call-deadlines.ts";
-import type { CallDeps } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 
 const GONE = { code: "CALL_GONE", message: "The carrier does not know the call any more." };
 
@@ -39,7 +39,7 @@ export function nextPollAt(call: CallDoc, now: Date): Date {
 }
 
 /** The one call of ours among those found; undefined where there is none, or more than one. */
-async function adoptable(deps: CallDeps, call: CallDoc, found: CarrierCall[]): Promise<CarrierCall | undefined> {
+async function adoptable(deps: DialerParts, call: CallDoc, found: CarrierCall[]): Promise<CarrierCall | undefined> {
   if (call.provider === undefined) return undefined;
   const taken = await deps.calls.knownNames(
     call.provider,
@@ -55,7 +55,7 @@ async function adoptable(deps: CallDeps, call: CallDoc, found: CarrierCall[]): P
 }
 
 /** A request without an answer: the carrier is searched by numbers and time. A call found is adopted; past the last search it is given up. */
-async function findUnnamed(deps: CallDeps, call: CallDoc, carrier: CarrierPort): Promise<void> {
+async function findUnnamed(deps: DialerParts, call: CallDoc, carrier: CarrierPort): Promise<void> {
   if (call.order === undefined || call.deadline_at === undefined) return;
   const { to, from } = call.order;
   const found = await carrier.find({
@@ -90,13 +90,13 @@ async function findUnnamed(deps: CallDeps, call: CallDoc, carrier: CarrierPort):
 }
 
 /** Applies what the carrier shows of a call, like a callback. */
-async function applySeen(deps: CallDeps, call: CallDoc, seen: CarrierCall): Promise<void> {
+async function applySeen(deps: DialerParts, call: CallDoc, seen: CarrierCall): Promise<void> {
   if (call.provider === undefined) return;
   for (const step of seen.progress) await applyProgress(deps, call.provider, call._id, step, deps.clock.now());
 }
 
 /** A call the carrier named: its state is asked for, and a call that should be over is ended. */
-async function pollNamed(deps: CallDeps, call: CallDoc, carrier: CarrierPort, handle: CallHandle): Promise<void> {
+async function pollNamed(deps: DialerParts, call: CallDoc, carrier: CarrierPort, handle: CallHandle): Promise<void> {
   const seen = await carrier.fetch(handle);
   if (seen) await applySeen(deps, call, seen);
   else {
@@ -113,7 +113,7 @@ async function pollNamed(deps: CallDeps, call: CallDoc, carrier: CarrierPort, ha
 }
 
 /** Polls one call: closes an ended one, asks the carrier about a live one. Throws when a service or the carrier is unreachable. */
-export async function pollCall(deps: CallDeps, call: CallDoc): Promise<void> {
+export async function pollCall(deps: DialerParts, call: CallDoc): Promise<void> {
   if (call.state === "VOID") return;
   if (call.state === "ENDED") {
     await (call.closed_at ? pollPrice(deps, call) : closeCall(deps, call));

@@ -7,7 +7,7 @@ import { finishCall } from "./close-call.ts";
 import { conversationLost, factsOf } from "./call-facts.ts";
 import { hangUpAtCarrier } from "./call-control.ts";
 import { pollCall } from "./poll-carrier.ts";
-import type { CallDeps } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 
 /** Lease of a lead whose carrier can't be asked at the moment. */
 const SHORT_LEASE_SECONDS = 10;
@@ -15,7 +15,7 @@ const SHORT_LEASE_SECONDS = 10;
 const live = (lease_seconds: number): Verdict => ({ verdict: "live", lease_seconds });
 
 /** Facts of an ended call; where the conversation's node went silent, the facts it left are included. */
-async function endedVerdict(deps: CallDeps, call: CallDoc): Promise<Verdict> {
+async function endedVerdict(deps: DialerParts, call: CallDoc): Promise<Verdict> {
   if (call.ended === "not_dialled") return { verdict: "never_dialled" };
   if (call.holder === undefined) return { verdict: "ended", facts: factsOf(call, null) };
   const { talk } = await deps.bus.call("conversation.salvage", { call_ref: call._id });
@@ -24,7 +24,7 @@ async function endedVerdict(deps: CallDeps, call: CallDoc): Promise<Verdict> {
 }
 
 /** A conversation whose node went silent: hang up so that the caller is not left in silence. */
-async function endOrphan(deps: CallDeps, call: CallDoc): Promise<CallDoc | null> {
+async function endOrphan(deps: DialerParts, call: CallDoc): Promise<CallDoc | null> {
   await hangUpAtCarrier(deps, call);
   const over = await deps.calls.apply(endLocally(call._id, "completed", conversationLost(), deps.clock.now()));
   if (over) deps.background.run("closing a call that lost its conversation", () => finishCall(deps, over));
@@ -35,7 +35,7 @@ async function endOrphan(deps: CallDeps, call: CallDoc): Promise<CallDoc | null>
  * Result of an attempt whose lease owner went silent. Where nothing was dialled a tombstone guarantees that nothing will be.
  * While the carrier can't be asked the answer is "live" with a short lease, never a guess.
  */
-export async function reconcile(deps: CallDeps, lead_id: string, claim_no: number): Promise<Verdict> {
+export async function reconcile(deps: DialerParts, lead_id: string, claim_no: number): Promise<Verdict> {
   const ref = callRef(lead_id, claim_no);
   const found = await deps.calls.findOrVoid(ref, { lead_id, claim_no }, deps.clock.now());
   if (found.state === "VOID") {

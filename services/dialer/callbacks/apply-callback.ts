@@ -11,14 +11,14 @@ import { momentOf } from "../call/call-facts.ts";
 import { hangUpAtCarrier, endCall } from "../call/call-control.ts";
 import { expectRecording, recordingReported } from "../recordings/expect-recording.ts";
 import { logCall } from "../call/call-log.ts";
-import type { CallbackStore, CallDeps } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 
 /**
  * Voicemail answered, or its greeting is over. To hang up: a conversation that began is stopped by its own node, else the call is ended here. For
  * a message:
  * the node of the conversation gets a signal; one that joins later gets it then. Else the conversation goes on.
  */
-async function voicemailDetected(deps: CallDeps, call: CallDoc, what: "machine" | "beep"): Promise<void> {
+async function voicemailDetected(deps: DialerParts, call: CallDoc, what: "machine" | "beep"): Promise<void> {
   const action = voicemailActionOf(call);
   if (what === "machine" && call.holder === undefined && endsForVoicemail(call))
     await endCall(deps, call._id, "machine");
@@ -38,7 +38,7 @@ const NEVER_RANG: readonly (string | undefined)[] = ["unknown", "not_dialled"];
 const isStray = (call: CallDoc, step: CallProgress): boolean =>
   step.type !== "ended" && (call.state === "VOID" || (call.state === "ENDED" && NEVER_RANG.includes(call.ended)));
 
-async function afterTransition(deps: CallDeps, call: CallDoc, step: CallProgress): Promise<void> {
+async function afterTransition(deps: DialerParts, call: CallDoc, step: CallProgress): Promise<void> {
   if (step.type === "ended") {
     await finishCall(deps, call);
     return;
@@ -61,7 +61,7 @@ async function afterTransition(deps: CallDeps, call: CallDoc, step: CallProgress
 
 /** Applies one step the carrier reported, by callback or when polled. Returns what was odd about it, or null. */
 export async function applyProgress(
-  deps: CallDeps,
+  deps: DialerParts,
   provider: Provider,
   ref: string,
   step: CallProgress,
@@ -88,7 +88,7 @@ export async function applyProgress(
 }
 
 /** Applies a stored callback and marks it so. Throws when something can't be reached; the sweep then comes back to it. */
-export async function applyCallback(deps: CallDeps & CallbackStore, stored: CarrierEventDoc): Promise<void> {
+export async function applyCallback(deps: DialerParts, stored: CarrierEventDoc): Promise<void> {
   const ref = parseCallRef(stored.ref)
     ? stored.ref
     : await deps.calls.refOfCarrier(stored.provider, stored.carrier_call_id);

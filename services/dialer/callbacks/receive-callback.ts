@@ -13,9 +13,7 @@ import type { CarrierEventDoc } from "./carrier-events.model.ts";
 import { INBOUND_REFS, answerInbound } from "../inbound/answer-inbound.ts";
 import { applyCallback } from "./apply-callback.ts";
 import { nextXmlReply } from "../media/document-turn.ts";
-import type { CallbackStore, CallDeps, InboundStore } from "../deps.ts";
-
-type ReceiveDeps = CallDeps & CallbackStore & InboundStore;
+import type { DialerParts } from "../deps.ts";
 
 const isKind = (kind: string): kind is CallbackKind => CALLBACK_KINDS.some((k) => k === kind);
 
@@ -23,7 +21,7 @@ const isKind = (kind: string): kind is CallbackKind => CALLBACK_KINDS.some((k) =
  * A carrier's callback: verified, put into our words, stored, answered; it is applied from the document afterwards.
  * SIGNATURE_INVALID and VALIDATION_FAILED store nothing; STORE_UNAVAILABLE makes the carrier try again.
  */
-export async function receiveCallback(deps: ReceiveDeps, raw: RawCallback): Promise<AnswerDocument> {
+export async function receiveCallback(deps: DialerParts, raw: RawCallback): Promise<AnswerDocument> {
   const carrier = deps.carriers.of(raw.provider);
   if (!carrier.verify(raw, deps.clock.now())) {
     fail(
@@ -43,7 +41,7 @@ export async function receiveCallback(deps: ReceiveDeps, raw: RawCallback): Prom
 
 /** A callback of a known call, or of a past one. */
 async function receiveOfCall(
-  deps: ReceiveDeps,
+  deps: DialerParts,
   carrier: CarrierPort,
   given: RawCallback & { kind: CallbackKind },
 ): Promise<AnswerDocument> {

@@ -16,9 +16,7 @@ import {
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import { acceptedOf, connectInbound, inboundRef } from "./connect-inbound.ts";
 import { blocked, judgeInbound } from "./inbound-gate.ts";
-import type { CallbackStore, CallDeps, InboundStore, WithPeers } from "../deps.ts";
-
-type InboundDeps = CallDeps & CallbackStore & InboundStore;
+import type { DialerParts } from "../deps.ts";
 
 /** A callback about an inbound call, its kind checked. */
 export type InboundCallback = RawCallback & { kind: CallbackKind };
@@ -41,7 +39,7 @@ const storedPlan = (plan: InboundPlan | null): InboundPlan | null =>
   };
 
 /** The call's document with its route: whose number, which template. */
-async function storeInboundCall(deps: InboundDeps, raw: InboundCallback, call: InboundCall): Promise<InboundCallDoc> {
+async function storeInboundCall(deps: DialerParts, raw: InboundCallback, call: InboundCall): Promise<InboundCallDoc> {
   const id = idOf(raw, call);
   const known = await deps.inboundCalls.find(id);
   if (known) return known;
@@ -70,13 +68,13 @@ async function storeInboundCall(deps: InboundDeps, raw: InboundCallback, call: I
   });
 }
 
-async function isBlacklisted(deps: WithPeers, { plan, from }: InboundCallDoc): Promise<boolean> {
+async function isBlacklisted(deps: DialerParts, { plan, from }: InboundCallDoc): Promise<boolean> {
   if (!plan?.configuration?.enforce_blacklist || from === null) return false;
   return deps.peers.isBlacklisted({ reseller_id: plan.reseller_id, phone_number: from });
 }
 
 /** Judges a call once; later requests get the same verdict. `mine`: it was judged here and now. */
-async function judgeOnce(deps: InboundDeps, doc: InboundCallDoc): Promise<{ doc: InboundCallDoc; mine: boolean }> {
+async function judgeOnce(deps: DialerParts, doc: InboundCallDoc): Promise<{ doc: InboundCallDoc; mine: boolean }> {
   if (doc.verdict !== undefined) return { doc, mine: false };
   const configuration = doc.plan?.configuration ?? null;
   const [listed, earlier] = await Promise.all([
@@ -124,7 +122,7 @@ function blockOf({ plan, verdict }: InboundCallDoc): InboundDecision {
 }
 
 /** The decision as it stands; one that can't be carried out becomes a block, for the caller waits. Null: the carrier needs no further answer. */
-async function decisionOf(deps: InboundDeps, doc: InboundCallDoc, call: InboundCall): Promise<InboundDecision | null> {
+async function decisionOf(deps: DialerParts, doc: InboundCallDoc, call: InboundCall): Promise<InboundDecision | null> {
   const accepted = acceptedOf(doc);
   if (!accepted) return blockOf(doc);
   try {
@@ -136,7 +134,7 @@ async function decisionOf(deps: InboundDeps, doc: InboundCallDoc, call: InboundC
 }
 
 async function answered(
-  deps: InboundDeps,
+  deps: DialerParts,
   carrier: CarrierPort,
   raw: InboundCallback,
   call: InboundCall,
@@ -180,7 +178,7 @@ async function answered(
  * DEPENDENCY_DOWN, BUSY: the carrier is to ask again.
  */
 export async function answerInbound(
-  deps: InboundDeps,
+  deps: DialerParts,
   carrier: CarrierPort,
   raw: InboundCallback,
   call: InboundCall,

@@ -10,7 +10,7 @@ import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import { isRecordedByUs, carrierFacts, isOwnRecording, targetOf } from "../media/media-target.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "../call/call-deadlines.ts";
 import { logCall } from "../call/call-log.ts";
-import type { CallDeps } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 
 /** How long the conversation waits for its media: the call exists already. */
 const MEDIA_SECONDS = 60;
@@ -63,7 +63,7 @@ const isFresh = (call: CallDoc): boolean =>
   call.state === "RINGING" && call.holder === undefined && call.hang_up === undefined;
 
 /** The lead, and the call's document; null: the conversation has begun or the call is over. */
-async function storeCall(deps: CallDeps, accepted: Accepted, call: InboundCall): Promise<CallDoc | null> {
+async function storeCall(deps: DialerParts, accepted: Accepted, call: InboundCall): Promise<CallDoc | null> {
   const { doc, plan, number_id, reseller_id, lead_id } = accepted;
   await deps.bus.call("leads.receive", {
     lead_id,
@@ -92,7 +92,7 @@ async function storeCall(deps: CallDeps, accepted: Accepted, call: InboundCall):
 
 /** How the carrier is to connect the call to its conversation. */
 async function decisionFor(
-  deps: CallDeps,
+  deps: DialerParts,
   accepted: Accepted,
   call: InboundCall,
   ref: string,
@@ -143,7 +143,7 @@ async function decisionFor(
 
 /** The webhook of a call in conversation came again: an XML-driven call gets its first document again, for that may be the one that was lost. */
 async function repeatedGreeting(
-  deps: CallDeps,
+  deps: DialerParts,
   { doc, plan }: Accepted,
   call: InboundCall,
   ref: string,
@@ -181,7 +181,7 @@ async function repeatedGreeting(
 }
 
 /** Ends what was begun for a call that can't be taken: its lead is finished. What can't be reached is found by the sweeps. */
-async function giveUp(deps: CallDeps, ref: string, error: unknown): Promise<void> {
+async function giveUp(deps: DialerParts, ref: string, error: unknown): Promise<void> {
   const over = await deps.calls.apply(
     rejectInbound(
       ref,
@@ -198,7 +198,7 @@ async function giveUp(deps: CallDeps, ref: string, error: unknown): Promise<void
  * Throws when it can't be taken; then nothing of it is left waiting.
  */
 export async function connectInbound(
-  deps: CallDeps,
+  deps: DialerParts,
   accepted: Accepted,
   call: InboundCall,
 ): Promise<InboundDecision | null> {

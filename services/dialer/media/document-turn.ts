@@ -3,7 +3,7 @@ import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import type { Translated } from "../carriers/carrier-port.ts";
-import type { CallStore, Clocked, WithPeers } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 
 /** Where the address asked is only read for its query. */
 const ANY_ORIGIN = "http://localhost";
@@ -24,7 +24,7 @@ export function turnAddress({ kind, path }: Pick<RawCallback, "kind" | "path">):
 }
 
 /** Asks the node of the conversation; without one yet, any node. */
-async function ask(deps: Clocked & CallStore & WithPeers, turn: XmlTurn): Promise<XmlTurnReply> {
+async function ask(deps: DialerParts, turn: XmlTurn): Promise<XmlTurnReply> {
   const holder = async (): Promise<string | undefined> => (await deps.calls.find(turn.call_ref))?.holder;
   const at = await holder();
   if (at !== undefined) return deps.bus.call("conversation.turn", { ...turn, token: null }, { node: at });
@@ -41,7 +41,7 @@ async function ask(deps: Clocked & CallStore & WithPeers, turn: XmlTurn): Promis
 
 /** The next step of an XML-driven call. Where no conversation can be reached it ends. */
 export async function nextXmlReply(
-  deps: Clocked & CallStore & WithPeers,
+  deps: DialerParts,
   raw: RawCallback,
   call_id: string,
   { heard, digits }: NonNullable<Translated["turn"]>,

@@ -4,7 +4,7 @@ import { endCall } from "../call/call-control.ts";
 import { expectRecording } from "../recordings/expect-recording.ts";
 import { dueAfterJoin } from "../call/call-deadlines.ts";
 import { logCall } from "../call/call-log.ts";
-import type { CallDeps, WithCarriers } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 
 /** The answer to a conversation node when media joined. */
 export interface MediaJoinedAnswer {
@@ -25,7 +25,7 @@ const no = (reason: string): MediaJoinedAnswer => ({
   tells_beep: false,
 });
 /** AMD results from before the conversation joined go with the answer: they reached no node. */
-const yes = (deps: WithCarriers, call: CallDoc): MediaJoinedAnswer => ({
+const yes = (deps: DialerParts, call: CallDoc): MediaJoinedAnswer => ({
   go: true,
   reason: null,
   answered_at: call.answered_at?.toISOString() ?? null,
@@ -44,7 +44,7 @@ export function refusalReason(call: CallDoc, now: Date): string {
 }
 
 /** The fence at answer: hands the lease to the node whose media joined, or refuses with the reason and ends the call. The same node may ask again. */
-export async function mediaJoined(deps: CallDeps, ref: string, node: string): Promise<MediaJoinedAnswer> {
+export async function mediaJoined(deps: DialerParts, ref: string, node: string): Promise<MediaJoinedAnswer> {
   const call = await deps.calls.find(ref);
   if (!call) return no("unknown_call");
   if (isLive(call) && call.holder === node && call.hang_up === undefined) return yes(deps, call);

@@ -1,15 +1,15 @@
 import type { Preparation, Prepared } from "../../../shared/contracts/conversation.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import type { CarrierPort, MediaTarget } from "../carriers/carrier-port.ts";
-import type { Configured } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 
 /** True where the conversation service is asked to record: it can where the conversation runs over audio; else the carrier does. */
-export const isRecordedByUs = ({ env }: Pick<Configured, "env">, record: boolean): boolean =>
+export const isRecordedByUs = ({ env }: Pick<DialerParts, "env">, record: boolean): boolean =>
   record && env.RECORDING_SOURCE === "own";
 
 /** True where the conversation service records this call: the carrier is not to. */
 export const isOwnRecording = (
-  deps: Pick<Configured, "env">,
+  deps: Pick<DialerParts, "env">,
   { order, media }: Pick<CallDoc, "order" | "media">,
 ): boolean => media === "audio" && isRecordedByUs(deps, order?.record ?? false);
 

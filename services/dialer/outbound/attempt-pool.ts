@@ -3,7 +3,8 @@ import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { taskSet, within } from "../../../shared/time/deadline.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
-import { runAttempt, type AttemptDeps } from "./attempt.ts";
+import { runAttempt } from "./attempt.ts";
+import type { DialerParts } from "../deps.ts";
 
 /** Attempts between acceptance and the carrier's answer, per node. */
 const MAX_ATTEMPTS = 500;
@@ -21,7 +22,7 @@ export interface AttemptPool {
 }
 
 /** Runs attempts side by side, up to a bound: the scheduler keeps what does not fit. */
-export function createAttemptPool(deps: AttemptDeps): AttemptPool {
+export function createAttemptPool(deps: DialerParts): AttemptPool {
   const running = taskSet();
   // an order that the bus delivers twice must not run again when its first run ended without a trace: released, the lead may be another's by now
   const seen = recencyCache<true>({ max: MAX_REMEMBERED });

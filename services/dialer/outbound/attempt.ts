@@ -22,15 +22,12 @@ import { placeCall, type Clearance } from "./place-call.ts";
 import { runPreChecks } from "./pre-checks/run-pre-checks.ts";
 import { releaseForRetry, stopEarly, stopForError, type EarlyStop } from "./early-stop.ts";
 import { INTENT_DEADLINE_MS } from "../call/call-deadlines.ts";
-import type { CallDeps, Dialling, WithBreakers } from "../deps.ts";
-
-/** What an attempt needs. */
-export type AttemptDeps = CallDeps & WithBreakers & Dialling;
+import type { DialerParts } from "../deps.ts";
 
 /** The media address outlives the ring time by this much: the carrier may queue the call for a moment. */
 const MEDIA_MARGIN_SECONDS = 60;
 
-const prepare = (deps: AttemptDeps, order: DialJob, payload: DialJob["payload"]): Promise<Prepared> =>
+const prepare = (deps: DialerParts, order: DialJob, payload: DialJob["payload"]): Promise<Prepared> =>
   deps.peers.prepareConversation({
     call_ref: callRef(order.lead_id, order.claim_no),
     lead_id: order.lead_id,
@@ -49,7 +46,7 @@ const prepare = (deps: AttemptDeps, order: DialJob, payload: DialJob["payload"])
 
 /** Every check before the intent, in order, and the permit to place the call last, for it holds for a moment only. */
 async function beforeIntent(
-  deps: AttemptDeps,
+  deps: DialerParts,
   order: DialJob,
   takenMs: number,
 ): Promise<Omit<Clearance, "intentMs"> | EarlyStop> {
@@ -86,14 +83,14 @@ async function beforeIntent(
 }
 
 /** The intent's place is taken, by a tombstone or by the same attempt. Nothing is dialled; the number slot is released unless that attempt uses it. */
-async function yieldPlace(deps: AttemptDeps, ref: string): Promise<void> {
+async function yieldPlace(deps: DialerParts, ref: string): Promise<void> {
   const other = await deps.calls.find(ref);
   deps.log.warn({ call_ref: ref, state: other?.state }, "the attempt has a document already; it is not dialled here");
   if (!other || !isLive(other)) await deps.peers.releaseSlotEventually(ref);
 }
 
 /** The intent may or may not be written, but no dial request was sent: it is undone, or a tombstone takes its place. */
-async function undo(deps: AttemptDeps, order: DialJob, call: CallDoc, error: unknown): Promise<void> {
+async function undo(deps: DialerParts, order: DialJob, call: CallDoc, error: unknown): Promise<void> {
   deps.log.warn(
     { call_ref: call._id, error: errorForLog(error) },
     "an intent could not be written; nothing is dialled",
@@ -114,7 +111,7 @@ async function undo(deps: AttemptDeps, order: DialJob, call: CallDoc, error: unk
 }
 
 /** Writes the intent, acknowledged by a majority; false: the call may not be placed, and all that is owed is done. */
-async function writeIntent(deps: AttemptDeps, order: DialJob, call: CallDoc): Promise<boolean> {
+async function writeIntent(deps: DialerParts, order: DialJob, call: CallDoc): Promise<boolean> {
   try {
     if (await deps.calls.insert(call)) return true;
   } catch (error) {
@@ -130,7 +127,7 @@ async function writeIntent(deps: AttemptDeps, order: DialJob, call: CallDoc): Pr
  * The intent is written while the permit's instant is waited for. Every end releases the lead or settles it, then releases the number slot; what fails on the way is
  * resumed by the sweeps.
  */
-export async function runAttempt(deps: AttemptDeps, order: DialJob): Promise<void> {
+export async function runAttempt(deps: DialerParts, order: DialJob): Promise<void> {
   const clear = await beforeIntent(deps, order, deps.clock.monotonicMs());
   if ("kind" in clear) {
     await stopEarly(deps, order, clear);

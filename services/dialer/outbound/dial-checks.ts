@@ -2,17 +2,18 @@ import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { ringSeconds } from "../call/call-deadlines.ts";
-import type { Clocked, Configured, Draining, WithBreakers, WithCarriers, WithPeers } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 import { releaseForShutdown, type EarlyStop } from "./early-stop.ts";
 
-/** What the checks need. */
-export type CheckDeps = Clocked & Configured & Draining & WithBreakers & WithCarriers & WithPeers;
-
 /** One check of an attempt before its intent; null: it passes. */
-export type Check = (deps: CheckDeps, order: DialJob) => Promise<EarlyStop | null>;
+export type Check = (deps: DialerParts, order: DialJob) => Promise<EarlyStop | null>;
 
 /** Runs checks in order; the first that does not pass ends it. */
-export async function firstStop(deps: CheckDeps, order: DialJob, checks: readonly Check[]): Promise<EarlyStop | null> {
+export async function firstStop(
+  deps: DialerParts,
+  order: DialJob,
+  checks: readonly Check[],
+): Promise<EarlyStop | null> {
   for (const check of checks) {
     const stop = await check(deps, order);
     if (stop) return stop;

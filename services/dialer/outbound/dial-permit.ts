@@ -1,6 +1,6 @@
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { GRANT_VALID_MS } from "../../../shared/contracts/scheduler.ts";
-import type { Clocked, Configured, Dialling, Draining, WithPeers } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 import type { EarlyStop } from "./early-stop.ts";
 
 /** When a dial request may be sent, in monotonic milliseconds of this process: not before and not after. */
@@ -15,17 +15,14 @@ const MAX_WAIT_MS = 2000;
 const SENDING_MS = 20;
 
 /** Whether calls of this order are rate-limited at all. */
-const isLimited = ({ env }: Pick<Configured, "env">, { provider, rate_limit }: DialJob): boolean =>
+const isLimited = ({ env }: Pick<DialerParts, "env">, { provider, rate_limit }: DialJob): boolean =>
   env[`${provider}_CALLS_PER_SECOND`] > 0 || rate_limit !== null;
 
 /**
  * The permit to place this call, acquired right before the intent; null: nothing limits it. Permits are never returned: one that was not used is lost.
  * The span is by our own monotonic clock and begins with the request, so that neither a slow bus nor a wrong clock can put a call into another window.
  */
-export async function acquirePermit(
-  deps: Pick<Clocked, "clock"> & Pick<Configured, "env"> & Pick<Dialling, "permitPace"> & WithPeers,
-  order: DialJob,
-): Promise<DialPermit | EarlyStop | null> {
+export async function acquirePermit(deps: DialerParts, order: DialJob): Promise<DialPermit | EarlyStop | null> {
   if (!isLimited(deps, order)) return null;
   const { clock, permitPace } = deps;
   const { askedMs, answer } = await permitPace.inTurn(async () => {
@@ -50,10 +47,7 @@ export async function acquirePermit(
 }
 
 /** Waits until the permit's instant; a process that shuts down waits no longer. */
-export async function waitForPermit(
-  { clock, draining }: Pick<Clocked, "clock"> & Draining,
-  permit: DialPermit | null,
-): Promise<void> {
+export async function waitForPermit({ clock, draining }: DialerParts, permit: DialPermit | null): Promise<void> {
   if (permit === null) return;
   for (;;) {
     const left = permit.notBeforeMs - clock.monotonicMs();
@@ -63,5 +57,5 @@ export async function waitForPermit(
 }
 
 /** True when the permit can't be used any more. */
-export const isExpired = ({ clock }: Pick<Clocked, "clock">, permit: DialPermit | null): boolean =>
+export const isExpired = ({ clock }: Pick<DialerParts, "clock">, permit: DialPermit | null): boolean =>
   permit !== null && clock.monotonicMs() > permit.notAfterMs;

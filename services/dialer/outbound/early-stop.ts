@@ -3,7 +3,7 @@ import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/at
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { codeOf, type ErrorCode } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
-import type { WithPeers } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 
 /** The lead is released: it comes back at `due_at`, its attempt unspent. */
 export interface Release {
@@ -45,7 +45,7 @@ export function stopForError(error: unknown, now: Date): EarlyStop {
 
 /** Ends an attempt of which nothing was written. Where the leads service is out of reach, the lead's own sweep reconciles it with us: never dialled. */
 export async function stopEarly(
-  { bus, peers }: WithPeers,
+  { bus, peers }: DialerParts,
   { lead_id, claim_no }: DialJob,
   stop: EarlyStop,
 ): Promise<void> {

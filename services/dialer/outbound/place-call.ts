@@ -18,9 +18,7 @@ import {
   ringSeconds,
 } from "../call/call-deadlines.ts";
 import { logCall } from "../call/call-log.ts";
-import type { CallDeps, Clocked, Configured, Draining, WithBreakers, WithCarriers } from "../deps.ts";
-
-type PlaceDeps = CallDeps & WithBreakers;
+import type { DialerParts } from "../deps.ts";
 
 /** What a call is placed with: the address of its conversation, its permit, and the monotonic instant from which its intent counts. */
 export interface Clearance {
@@ -35,7 +33,7 @@ const DIAL_TIMEOUT_MARGIN_MS = 1000;
 const K5_AFTER_MS = 100;
 
 /** Why the request may not go out any more, at the last moment before it would; null: it may. */
-function tooLate(deps: Clocked & Draining, { permit, intentMs }: Clearance, ring_seconds: number): string | null {
+function tooLate(deps: DialerParts, { permit, intentMs }: Clearance, ring_seconds: number): string | null {
   if (deps.draining.aborted) return "the dialer is shutting down";
   if (deps.clock.monotonicMs() - intentMs > INTENT_DEADLINE_MS)
     return "the process stood still between the intent and the dial";
@@ -44,7 +42,7 @@ function tooLate(deps: Clocked & Draining, { permit, intentMs }: Clearance, ring
 }
 
 function requestOf(
-  deps: Pick<Configured, "env">,
+  deps: Pick<DialerParts, "env">,
   order: DialJob,
   call: CallDoc,
   media: Prepared,
@@ -64,11 +62,7 @@ function requestOf(
 }
 
 /** Asks the carrier once, within the time a dial request may take. */
-async function askOnce(
-  deps: Clocked & Configured & WithCarriers,
-  order: DialJob,
-  request: DialRequest,
-): Promise<DialAnswer> {
+async function askOnce(deps: DialerParts, order: DialJob, request: DialRequest): Promise<DialAnswer> {
   const answered = new AbortController();
   const overtime = async (): Promise<DialAnswer> => {
     await deps.clock.wait(DIAL_TIMEOUT_MS + DIAL_TIMEOUT_MARGIN_MS, answered.signal);
@@ -86,7 +80,7 @@ async function askOnce(
   }
 }
 
-async function recordPlaced(deps: PlaceDeps, order: DialJob, call: CallDoc, call_id: string): Promise<void> {
+async function recordPlaced(deps: DialerParts, order: DialJob, call: CallDoc, call_id: string): Promise<void> {
   const now = deps.clock.now();
   const moved = await deps.calls.apply(
     place(call._id, call_id, now, dueAfterPlacing(now, deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null)),
@@ -101,7 +95,7 @@ async function recordPlaced(deps: PlaceDeps, order: DialJob, call: CallDoc, call
 }
 
 /** Writes down what became of the request, and ends the attempt where it is over. */
-async function record(deps: PlaceDeps, order: DialJob, call: CallDoc, answer: DialAnswer): Promise<void> {
+async function record(deps: DialerParts, order: DialJob, call: CallDoc, answer: DialAnswer): Promise<void> {
   deps.breakers.record(order.provider, answer);
   const now = deps.clock.now();
   if (answer.kind === "placed") {
@@ -137,7 +131,7 @@ async function record(deps: PlaceDeps, order: DialJob, call: CallDoc, answer: Di
 }
 
 /** From the intent record on: asks the carrier exactly once, unless that is too late, and writes the answer down. */
-export async function placeCall(deps: PlaceDeps, order: DialJob, call: CallDoc, clear: Clearance): Promise<void> {
+export async function placeCall(deps: DialerParts, order: DialJob, call: CallDoc, clear: Clearance): Promise<void> {
   const ring_seconds = ringSeconds(deps.clock.now(), deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
   const late = tooLate(deps, clear, ring_seconds);
   if (late !== null) {

@@ -5,11 +5,8 @@ import { handleOf, type CallDoc } from "../call/calls.model.ts";
 import { callbackBase, type CarrierRecording } from "../carriers/carrier-port.ts";
 import { isOwnRecording } from "../media/media-target.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "../call/call-deadlines.ts";
-import type { CallDeps, Clocked, Configured, RecordingStore, WithCarriers, WithPeers } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 import { addressReported, callOver, expect, absent, reported } from "./recording-state-machine.ts";
-
-/** What expecting a recording needs. */
-export type RecordingDeps = Omit<CallDeps, "background">;
 
 /** A recording may outlast the conversation's own limit by this much: the conversation ends it. */
 const RECORD_MARGIN_SECONDS = 60;
@@ -17,15 +14,11 @@ const RECORD_MARGIN_SECONDS = 60;
 const BEGIN_AGAIN_MS = [1_000, 4_000] as const;
 
 /** Where a call's recording is downloaded. */
-export const recordingUrl = ({ env }: Pick<Configured, "env">, call_id: string): string =>
+export const recordingUrl = ({ env }: Pick<DialerParts, "env">, call_id: string): string =>
   `${env.PUBLIC_HTTP_URL}${BASE_PATH}/leads/recording/${encodeURIComponent(call_id)}`;
 
 /** Puts the recording's address into the lead's record, or takes it back. Throws when leads can't be reached. */
-export async function reportAddress(
-  deps: Configured & RecordingStore & WithPeers,
-  call: CallDoc,
-  known: boolean,
-): Promise<void> {
+export async function reportAddress(deps: DialerParts, call: CallDoc, known: boolean): Promise<void> {
   if (call.carrier_call_id === undefined) return;
   await deps.bus.call("leads.annotate", {
     lead_id: call.lead_id,
@@ -36,7 +29,7 @@ export async function reportAddress(
 }
 
 /** Makes the carrier record a live call. A refusal is no error of the call: it goes on without. */
-async function startRecording(deps: RecordingDeps, ref: string): Promise<void> {
+async function startRecording(deps: DialerParts, ref: string): Promise<void> {
   let reason = "the call was over before it could be recorded";
   for (const pauseMs of [0, ...BEGIN_AGAIN_MS]) {
     if (pauseMs > 0) await deps.clock.wait(pauseMs, deps.draining);
@@ -58,7 +51,7 @@ async function startRecording(deps: RecordingDeps, ref: string): Promise<void> {
 }
 
 /** True where this call will have a recording from now on: recording by command starts once the conversation has joined, and so does ours. */
-function isRecorded(deps: Configured & WithCarriers, call: CallDoc): boolean {
+function isRecorded(deps: DialerParts, call: CallDoc): boolean {
   if (call.order?.record !== true || call.provider === undefined) return false;
   if (isOwnRecording(deps, call)) return call.holder !== undefined;
   const how = deps.carriers.of(call.provider).capabilities.recording;
@@ -66,7 +59,7 @@ function isRecorded(deps: Configured & WithCarriers, call: CallDoc): boolean {
 }
 
 /** After the end of a call: its recording is reported soon, or polled. Idempotent. */
-export async function afterCall(deps: Clocked & RecordingStore, { _id, recording }: CallDoc): Promise<void> {
+export async function afterCall(deps: DialerParts, { _id, recording }: CallDoc): Promise<void> {
   if (recording?.state === "wanted" && recording.recording_id === undefined)
     await deps.recordings.apply(callOver(_id, deps.clock.now(), recording.own ?? false));
 }
@@ -74,7 +67,7 @@ export async function afterCall(deps: Clocked & RecordingStore, { _id, recording
 /**
  * After the answer: the recording is expected, and the lead's record names its address at once, so that the webhook event does so too. Idempotent.
  */
-export async function expectRecording(deps: RecordingDeps, call: CallDoc): Promise<void> {
+export async function expectRecording(deps: DialerParts, call: CallDoc): Promise<void> {
   if (call.provider === undefined || call.recording !== undefined || !isRecorded(deps, call)) return;
   const isOurs = isOwnRecording(deps, call);
   const moved = await deps.recordings.apply(
@@ -89,7 +82,7 @@ export async function expectRecording(deps: RecordingDeps, call: CallDoc): Promi
 
 /** The carrier reported a recording: it is fetched at once, for some links die within minutes. */
 export async function recordingReported(
-  deps: Clocked & RecordingStore,
+  deps: DialerParts,
   ref: string,
   call_id: string,
   recording: CarrierRecording,

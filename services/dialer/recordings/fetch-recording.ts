@@ -3,7 +3,7 @@ import { startDeadline } from "../../../shared/time/deadline.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { recordingKey } from "../../../shared/storage/recordings.ts";
-import type { Clocked, Draining, RecordingFiles, RecordingStore, WithCarriers } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 import { beginFetch, fetchFailed, FETCH_LIMIT_MS, stored, type FetchFailure } from "./recording-state-machine.ts";
 import type { StoredRecording } from "../call/calls.model.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
@@ -58,7 +58,7 @@ async function* bounded(first: Buffer, rest: AsyncIterator<unknown>): AsyncGener
 
 /** Reads the recording from the carrier into our folder. */
 async function download(
-  deps: WithCarriers & RecordingFiles,
+  deps: DialerParts,
   { _id, created_at, provider, recording }: RecordedCall,
   over: AbortSignal,
 ): Promise<{ key: string; bytes: number; content_type: string }> {
@@ -95,7 +95,7 @@ async function download(
   }
 }
 
-function failureOf({ draining }: Draining, error: unknown): FetchFailure {
+function failureOf({ draining }: DialerParts, error: unknown): FetchFailure {
   const reason = error instanceof Error ? error.message : "an error";
   if (draining.aborted) return { kind: "stopping", reason };
   const code = codeOf(error);
@@ -103,11 +103,7 @@ function failureOf({ draining }: Draining, error: unknown): FetchFailure {
 }
 
 /** One try to fetch a recording, within the lease; what became of it is in the document. */
-export async function fetchRecording(
-  deps: Clocked & Draining & RecordingStore & RecordingFiles & WithCarriers,
-  call: RecordedCall,
-  lease_until: Date,
-): Promise<void> {
+export async function fetchRecording(deps: DialerParts, call: RecordedCall, lease_until: Date): Promise<void> {
   const begun: { recording?: StoredRecording } | null = await deps.recordings.apply(beginFetch(call._id, lease_until));
   if (!begun?.recording) return;
   const ours = { ...call, recording: begun.recording };

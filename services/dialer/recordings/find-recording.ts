@@ -1,6 +1,6 @@
 import { errorForLog } from "../../../shared/process/log.ts";
 import { handleOf } from "../call/calls.model.ts";
-import type { Clocked, RecordingStore, WithCarriers } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 import { recordingReported } from "./expect-recording.ts";
 import { pollFailed, notFound, absent } from "./recording-state-machine.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
@@ -8,11 +8,7 @@ import type { RecordedCall } from "./recordings.repository.ts";
 const NO_CALL = "The carrier never named the call.";
 
 /** Polls the carrier for an unreported recording: its callback may be lost. A recording found is handled like a reported one. */
-export async function findRecording(
-  deps: Clocked & RecordingStore & WithCarriers,
-  call: RecordedCall,
-  lease_until: Date,
-): Promise<void> {
+export async function findRecording(deps: DialerParts, call: RecordedCall, lease_until: Date): Promise<void> {
   const {
     _id,
     provider,

@@ -2,13 +2,13 @@ import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import { isLive } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
-import type { CallStore, Clocked, Configured, RecordingStore } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 import { isOwnRecording } from "../media/media-target.ts";
 import { ownStored } from "./recording-state-machine.ts";
 
 /** Where the recording of a call is; null: there is no such call. */
 export async function recordingOf(
-  deps: Pick<RecordingStore, "recordings">,
+  deps: Pick<DialerParts, "recordings">,
   call_id: string,
 ): Promise<ResultOf<"dialer.recordingOf">> {
   const call: CallDoc | null = await deps.recordings.ofCarrierCall(call_id);
@@ -25,7 +25,7 @@ export async function recordingOf(
 
 /** A recording of our own is in the local folder: from here on it is handled like any other. */
 export async function ownRecorded(
-  deps: Clocked & Configured & CallStore & RecordingStore,
+  deps: DialerParts,
   { call_ref, ...kept }: ParamsOf<"dialer.recorded">,
 ): Promise<ResultOf<"dialer.recorded">> {
   if (!kept.key.endsWith(`/${call_ref}.wav`)) fail("VALIDATION_FAILED", "This is no key of a recording of this call.");

@@ -1,8 +1,8 @@
 import { plusMs } from "../../../shared/time/clock.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { REPOLL_MS } from "../call/call-deadlines.ts";
-import type { InBackground, RecordingFiles } from "../deps.ts";
-import { reportAddress, type RecordingDeps } from "./expect-recording.ts";
+import type { DialerParts } from "../deps.ts";
+import { reportAddress } from "./expect-recording.ts";
 import { fetchRecording } from "./fetch-recording.ts";
 import { findRecording } from "./find-recording.ts";
 import { proceed, LEASE_MS, absent, dueStep, done } from "./recording-state-machine.ts";
@@ -21,10 +21,8 @@ export interface RecordingWorker {
 const AT_ONCE = 8;
 const NEVER_TOLD = "The carrier never told of a recording, and none was found there.";
 
-type WorkerDeps = RecordingDeps & RecordingFiles & InBackground;
-
 /** Does the next step of one recording. Throws when a service or the carrier can't be reached. */
-async function advance(deps: WorkerDeps, call: RecordedCall, lease_until: Date): Promise<void> {
+async function advance(deps: DialerParts, call: RecordedCall, lease_until: Date): Promise<void> {
   switch (dueStep(call.recording, deps.stores.upload)) {
     case "ask":
       await findRecording(deps, call, lease_until);
@@ -52,7 +50,7 @@ async function advance(deps: WorkerDeps, call: RecordedCall, lease_until: Date):
 }
 
 /** The worker of one process. Those of all nodes share the recordings by their leases. */
-export function createRecordingWorker(deps: WorkerDeps): RecordingWorker {
+export function createRecordingWorker(deps: DialerParts): RecordingWorker {
   let busy = 0;
   const one = async (call: RecordedCall, lease_until: Date): Promise<void> => {
     try {

@@ -1,11 +1,11 @@
 import { errorForLog } from "../../../shared/process/log.ts";
-import type { Clocked, RecordingFiles, RecordingStore } from "../deps.ts";
+import type { DialerParts } from "../deps.ts";
 import { lost, uploaded, uploadFailed } from "./recording-state-machine.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
 
 /** One try to bring a stored recording into the bucket. The local copy goes when the bucket has it whole; until then it is what is served. */
 export async function uploadRecording(
-  deps: Clocked & RecordingStore & RecordingFiles,
+  deps: DialerParts,
   { _id, recording: { key, bytes, content_type, tries, own = false } }: RecordedCall,
 ): Promise<void> {
   const { local, cloud } = deps.stores;

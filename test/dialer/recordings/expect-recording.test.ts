@@ -2,11 +2,8 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { Transition } from "../../../services/dialer/call/call-state-machine.ts";
 import type { Capabilities } from "../../../services/dialer/carriers/carrier-port.ts";
-import {
-  expectRecording,
-  recordingReported,
-  type RecordingDeps,
-} from "../../../services/dialer/recordings/expect-recording.ts";
+import type { DialerParts } from "../../../services/dialer/deps.ts";
+import { expectRecording, recordingReported } from "../../../services/dialer/recordings/expect-recording.ts";
 import { Failure } from "../../../shared/errors.ts";
 
 const REF = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff.1";
@@ -36,7 +33,7 @@ beforeEach(() => {
 });
 
 /** The dialer as far as this needs it; time passes at once. */
-const depsFor = (recording: Capabilities["recording"]): RecordingDeps => {
+const depsFor = (recording: Capabilities["recording"]): DialerParts => {
   const carrier = {
     capabilities: { recording },
     async record(handle: object, how: { limit_seconds: number; callback_base: string }) {
@@ -78,7 +75,7 @@ const depsFor = (recording: Capabilities["recording"]): RecordingDeps => {
       seen.push("woken");
     },
   };
-  return made as unknown as RecordingDeps;
+  return made as unknown as DialerParts;
 };
 const URL_TOLD = [
   "wanted",

@@ -4,7 +4,7 @@ import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { startDeadline } from "../../../../shared/time/deadline.ts";
 import { keepLease } from "../../../../shared/time/lease-keeper.ts";
 import { errorForLog } from "../../../../shared/process/log.ts";
-import type { Clocked, Configured, Dialling, Draining, WithPeers } from "../../deps.ts";
+import type { DialerParts } from "../../deps.ts";
 import { releaseForShutdown, type EarlyStop } from "../early-stop.ts";
 import { judge, readsJson, whatNext, type Answer, type Judgement, type PreCheckResult } from "./pre-check-verdict.ts";
 import { outgoingOf } from "./pre-check-request.ts";
@@ -20,9 +20,6 @@ export interface Checked {
 const ALL_CHECKS_MS = 120_000;
 const MAX_REASON_CHARS = 200;
 
-/** What running pre-checks needs. */
-type PreCheckDeps = Clocked & Configured & Draining & WithPeers & Pick<Dialling, "preCheckClient">;
-
 /** The time that an attempt's pre-checks have: while its lead's lease is renewed, within their limit, and until this process shuts down. */
 interface CheckTime {
   /** Aborted when there is no more point in waiting. */
@@ -33,7 +30,7 @@ interface CheckTime {
 }
 
 /** Renews the lead's lease while the clients' servers are waited for. */
-function startCheckTime({ clock, env, log, peers, draining }: PreCheckDeps, order: DialJob): CheckTime {
+function startCheckTime({ clock, env, log, peers, draining }: DialerParts, order: DialJob): CheckTime {
   const { lead_id, claim_no } = order;
   const lost = new AbortController();
   const lease = keepLease({
@@ -64,7 +61,7 @@ function startCheckTime({ clock, env, log, peers, draining }: PreCheckDeps, orde
 
 /** Asks one check's server and judges what came back. */
 async function run(
-  deps: PreCheckDeps,
+  deps: DialerParts,
   order: DialJob,
   check: PreCheck,
   exported: Record<string, unknown>,
@@ -84,7 +81,7 @@ async function run(
   return { name: check.name, ...judge(check, answer), duration_ms, at: at.toISOString(), attempt: order.claim_no };
 }
 
-const skipped = (deps: Pick<Clocked, "clock">, order: DialJob, { name }: PreCheck): PreCheckResult => ({
+const skipped = (deps: Pick<DialerParts, "clock">, order: DialJob, { name }: PreCheck): PreCheckResult => ({
   name,
   status: "skipped",
   http_status: null,
@@ -114,7 +111,7 @@ const failed = (results: PreCheckResult[], last: PreCheckResult): EarlyStop => (
 });
 
 const deferred = (
-  deps: Pick<Clocked, "clock">,
+  deps: Pick<DialerParts, "clock">,
   check: PreCheck,
   results: PreCheckResult[],
   last: PreCheckResult,
@@ -129,7 +126,7 @@ const deferred = (
  * The configuration's pre-checks in order: requests to servers that the client named, whose answers decide whether the phone rings and may add to the payload.
  * They may be asked again for the same lead (after a crash, or in a later attempt), so they should be read-only.
  */
-export async function runPreChecks(deps: PreCheckDeps, order: DialJob): Promise<Checked | EarlyStop> {
+export async function runPreChecks(deps: DialerParts, order: DialJob): Promise<Checked | EarlyStop> {
   const checks = order.pre_checks.map(preCheckOf);
   if (!checks.some((check) => check.enabled)) return { payload: order.payload, waited: false };
   const { lead_id, claim_no } = order;
