@@ -1,3 +1,4 @@
+import { fail } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/json.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import type { DialAnswer } from "./carrier-port.ts";
@@ -83,6 +84,20 @@ export const credentialsRefused = (status: number): DialAnswer => ({
   reason: `the carrier refuses the credentials (HTTP ${status})`,
   credentials_refused: true,
 });
+
+/** Throws DEPENDENCY_DOWN for a carrier that could not be asked. */
+export function unreachable(error: unknown): never {
+  const code = error instanceof Refusal && error.code !== null ? `, code ${error.code}` : "";
+  const why = error instanceof Refusal ? `HTTP ${error.status}${code}` : errorCodeOf(error);
+  return fail("DEPENDENCY_DOWN", `The carrier does not answer (${why}); it will be asked again.`);
+}
+
+/** A command about a call that the carrier refused (CALL_REFUSED), or that never reached it, or when it was too busy (DEPENDENCY_DOWN). */
+export function refusedCommand(what: string, error: unknown): never {
+  if (!(error instanceof Refusal) || error.status >= 500 || error.status === TOO_MANY_STATUS) return unreachable(error);
+  const code = error.code === null ? `HTTP ${error.status}` : `code ${error.code}`;
+  return fail("CALL_REFUSED", `The carrier refused ${what} (${code}): ${error.message}`);
+}
 
 /** What a failed dial request means for the attempt. Whatever is not certain is uncertain; `judge` reads the carrier's own no. */
 export function failedDial(error: unknown, judge: (refusal: Refusal) => DialAnswer): DialAnswer {

@@ -1,9 +1,6 @@
 import { Readable } from "node:stream";
 import type { RecordingStream } from "./carrier-port.ts";
-
-/** A whole number of a header or a field; null where it is none. */
-export const wholeOf = (text: string | null): number | null =>
-  text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
+import { wholeOf } from "./json.ts";
 
 /** What `ask` gets within `ms`, by the signal it is given: the heads of answers, for a file's body may take as long as its reader does. */
 export async function headWithin<T>(ms: number, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {

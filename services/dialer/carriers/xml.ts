@@ -1,3 +1,5 @@
+import type { AnswerDocument } from "./carrier-port.ts";
+
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;" };
 /** Characters XML 1.0 can't hold at all, escaped or not. */
 // oxlint-disable-next-line no-control-regex -- these are the characters meant
@@ -15,6 +17,12 @@ export function element(name: string, attributes: Record<string, string | null> 
   return inside === "" ? `<${name}${given}/>` : `<${name}${given}>${inside}</${name}>`;
 }
 
+/** A call document as the carrier is answered. */
+export const xmlAnswer = (body: string): AnswerDocument => ({ content_type: "text/xml; charset=utf-8", body });
+
 /** A whole call document; both carriers that follow one call its root so. */
 export const responseDocument = (inside: string): string =>
   `<?xml version="1.0" encoding="UTF-8"?><Response>${inside}</Response>`;
+
+/** Nothing to do: the answer to a notice. */
+export const emptyDocument = (): string => responseDocument("");

@@ -1,5 +1,7 @@
 import type { CallProgress, CarrierCall, CarrierRecording } from "../carrier-port.ts";
-import { causeOf, dollarsOf, endOf, timeOf, wholeOf } from "./hangup-causes.ts";
+import { causeOf, dollarsOf, endOf, timeOf } from "./hangup-causes.ts";
+import { listOf, textOf, wholeOf } from "../json.ts";
+import { isRecord } from "../../../../shared/json.ts";
 import type { Answer } from "./rest.ts";
 
 /** A call as Plivo shows it, with the name of its leg; null: it has none yet. `call.call_id` is the request's name where Plivo shows it. */
@@ -8,16 +10,15 @@ export interface SeenCall {
   call: CarrierCall;
 }
 
-const wordOf = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
 const dateOf = (iso: string | null): Date | null => (iso === null ? null : new Date(iso));
 
 /** A call that is over (RetrieveCallResponse, an object of ListAllCallsResponse). Its record no longer names the request: `call_id` does. */
 export function endedCall(record: Answer, call_id: string): SeenCall {
   const answered_at = timeOf(record["answer_time"]);
   const hangup = {
-    status: wordOf(record["call_state"]),
+    status: textOf(record["call_state"]),
     code: wholeOf(record["hangup_cause_code"]),
-    name: wordOf(record["hangup_cause_name"]),
+    name: textOf(record["hangup_cause_name"]),
     answered: answered_at !== null,
   };
   const end =
@@ -28,7 +29,7 @@ export function endedCall(record: Answer, call_id: string): SeenCall {
   const progress: CallProgress[] = answered_at === null ? [] : [{ call_id, at: answered_at, type: "answered" }];
   progress.push({ call_id, at: timeOf(record["end_time"]), type: "ended", end, cause: causeOf(hangup), seconds });
   return {
-    leg_id: wordOf(record["call_uuid"]),
+    leg_id: textOf(record["call_uuid"]),
     call: {
       call_id,
       created_at: dateOf(timeOf(record["initiation_time"])),
@@ -41,8 +42,8 @@ export function endedCall(record: Answer, call_id: string): SeenCall {
 
 /** A call under way (GetLiveCallResponse). */
 export function liveCall(record: Answer, asked_id: string): SeenCall {
-  const leg_id = wordOf(record["call_uuid"]) ?? asked_id;
-  const call_id = wordOf(record["request_uuid"]) ?? leg_id;
+  const leg_id = textOf(record["call_uuid"]) ?? asked_id;
+  const call_id = textOf(record["request_uuid"]) ?? leg_id;
   const type = record["call_status"] === "in-progress" ? "answered" : "ringing";
   return {
     leg_id,
@@ -58,7 +59,7 @@ export function liveCall(record: Answer, asked_id: string): SeenCall {
 
 /** A call that waits in Plivo's own queue (GetQueuedCallResponse). */
 export function queuedCall(record: Answer, asked_id: string): SeenCall {
-  const call_id = wordOf(record["request_uuid"]) ?? asked_id;
+  const call_id = textOf(record["request_uuid"]) ?? asked_id;
   return {
     leg_id: null,
     call: { call_id, created_at: null, live: true, progress: [{ call_id, at: null, type: "queued" }], cost: null },
@@ -67,13 +68,10 @@ export function queuedCall(record: Answer, asked_id: string): SeenCall {
 
 /** The names in a listing of live or queued calls. */
 export const namesIn = (listing: Answer): string[] =>
-  Array.isArray(listing["calls"]) ? listing["calls"].filter((name) => typeof name === "string") : [];
+  listOf(listing["calls"]).filter((name) => typeof name === "string");
 
 /** The records in a listing of calls that are over. */
-export const recordsIn = (listing: Answer): Answer[] =>
-  Array.isArray(listing["objects"])
-    ? listing["objects"].filter((one): one is Answer => typeof one === "object" && one !== null)
-    : [];
+export const recordsIn = (listing: Answer): Answer[] => listOf(listing["objects"]).filter(isRecord);
 
 /** True when the record's numbers are these; Plivo writes them with or without the plus. */
 export function isBetween(record: Answer, from: string, to: string): boolean {
@@ -86,7 +84,7 @@ export function isBetween(record: Answer, from: string, to: string): boolean {
 
 /** A recording of a listing; null while it is still being made: Plivo gives its length (as text, "3000.00000") when it is done. */
 export function recordingIn(record: Answer): CarrierRecording | null {
-  const [recording_id, url] = [wordOf(record["recording_id"]), wordOf(record["recording_url"])];
+  const [recording_id, url] = [textOf(record["recording_id"]), textOf(record["recording_url"])];
   const ms = Number(record["recording_duration_ms"] ?? Number.NaN);
   return recording_id === null || url === null || !(ms > 0)
     ? null

@@ -1,4 +1,3 @@
-import { fail } from "../../../../shared/errors.ts";
 import {
   bareTranslation,
   type AnsweredBy,
@@ -9,7 +8,10 @@ import {
   type SignedRequest,
   type Translated,
 } from "../carrier-port.ts";
-import { causeOf, dollarsOf, endOf, timeOf, wholeOf } from "./hangup-causes.ts";
+import { causeOf, dollarsOf, endOf, timeOf } from "./hangup-causes.ts";
+import { parsed, wholeOf } from "../json.ts";
+import { isRecord } from "../../../../shared/json.ts";
+import { malformed, queryOf } from "../signed-request.ts";
 
 /** The call's name in the query of a recording's address: Plivo's own callback names the leg only. */
 export const CALL_FIELD = "call";
@@ -22,8 +24,6 @@ const ID = /^[0-9A-Za-z-]{8,64}$/;
 const NUMBER = /^\+?([1-9]\d{6,14})$/;
 
 type Fields = URLSearchParams;
-
-const queryOf = (path: string): Fields => new URLSearchParams(path.split("?").slice(1).join("?"));
 
 /** A WebSocket's address as it stands in the query: in letters that no signature can read in two ways. */
 export const streamValue = (url: string): string => Buffer.from(url, "utf8").toString("base64url");
@@ -38,14 +38,10 @@ export function streamIn(path: string): string | null {
 function unpacked(form: Fields): Fields {
   const packed = form.get("response");
   if (packed === null || form.has("record_url")) return form;
-  try {
-    const fields: unknown = JSON.parse(packed);
-    return typeof fields === "object" && fields !== null
-      ? new URLSearchParams(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)])))
-      : form;
-  } catch {
-    return form;
-  }
+  const fields = parsed(packed);
+  return isRecord(fields)
+    ? new URLSearchParams(Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]))
+    : form;
 }
 
 const fieldsOf = ({ method, path, body }: SignedRequest): Fields =>
@@ -65,9 +61,11 @@ function namesOf(fields: Fields, path: string): { call_id: string; leg_id: strin
   const request = idOf(fields, "RequestUUID", "ALegRequestUUID") ?? idOf(queryOf(path), CALL_FIELD);
   const call_id = request ?? leg;
   if (call_id === null)
-    fail("VALIDATION_FAILED", "The callback names no call: CallUUID and RequestUUID are missing or malformed.", {
-      errors: [{ path: "CallUUID", message: "must name a call" }],
-    });
+    malformed(
+      "The callback names no call: CallUUID and RequestUUID are missing or malformed.",
+      "CallUUID",
+      "must name a call",
+    );
   return { call_id, leg_id: request === null ? null : leg };
 }
 
@@ -163,8 +161,6 @@ export function inboundOf(request: SignedRequest): InboundCall | null {
     return null;
   const to = e164(fields.get("To"));
   if (to === null)
-    fail("VALIDATION_FAILED", "The call names none of our numbers: To is missing or no phone number.", {
-      errors: [{ path: "To", message: "must be a phone number" }],
-    });
+    malformed("The call names none of our numbers: To is missing or no phone number.", "To", "must be a phone number");
   return { call_id, leg_id, from: e164(fields.get("From")), to };
 }

@@ -1,16 +1,11 @@
-import { fail } from "../../../../shared/errors.ts";
-import type {
-  AnswerDocument,
-  CallHandle,
-  Capabilities,
-  CarrierPort,
-  DialAnswer,
-  DialRequest,
-} from "../carrier-port.ts";
+import { refusedCommand, unreachable } from "../carrier-errors.ts";
+import type { CallHandle, Capabilities, CarrierPort, DialAnswer, DialRequest } from "../carrier-port.ts";
+import { malformed, queryOf } from "../signed-request.ts";
+import { emptyDocument, xmlAnswer } from "../xml.ts";
 import { CALL_FIELD, inboundOf, streamIn, translate } from "./callbacks.ts";
-import { onLeg, refused, unreachable } from "./commands.ts";
+import { onLeg } from "./commands.ts";
 import { bare, dialBody } from "./dial-request.ts";
-import { dialDocument, emptyDocument, inboundDocument, streamDocument, turnDocument } from "./documents.ts";
+import { dialDocument, inboundDocument, streamDocument, turnDocument } from "./documents.ts";
 import { createLookup, type Lookup } from "./lookup.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
 import { dialAnswerOf } from "./refusals.ts";
@@ -23,10 +18,6 @@ export interface PlivoOptions extends RestOptions {
   public_http_url: string;
   public_ws_url: string;
 }
-
-const XML = "text/xml; charset=utf-8";
-
-const xml = (body: string): AnswerDocument => ({ content_type: XML, body });
 
 async function dial(rest: PlivoRest, lookup: Lookup, request: DialRequest): Promise<DialAnswer> {
   const at = new Date();
@@ -58,12 +49,10 @@ async function hangUp(rest: PlivoRest, lookup: Lookup, call: CallHandle, answere
 
 /** The target number of a transfer, in digits, and our own, from the signed address that asks for the document. */
 function transferOf(path: string): { to: string; from: string | null } {
-  const query = new URLSearchParams(path.split("?").slice(1).join("?"));
+  const query = queryOf(path);
   const [to, from] = [query.get("to") ?? "", query.get("from") ?? ""];
   if (!/^[1-9]\d{6,14}$/.test(to))
-    fail("VALIDATION_FAILED", "The transfer's address names no number.", {
-      errors: [{ path: "to", message: "must be a phone number in digits" }],
-    });
+    malformed("The transfer's address names no number.", "to", "must be a phone number in digits");
   return { to, from: /^[1-9]\d{6,14}$/.test(from) ? from : null };
 }
 
@@ -94,10 +83,10 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
           aleg_url: `${base}/transfer/${call_ref}?to=${bare(to)}&from=${bare(from)}`,
           aleg_method: "POST",
         }),
-      ).catch((error: unknown) => refused("the transfer", error)),
+      ).catch((error: unknown) => refusedCommand("the transfer", error)),
     sendDtmf: (call, digits) =>
       onLeg(lookup, call, (leg) => rest.post(`${callPath(leg)}DTMF/`, { digits })).catch((error: unknown) =>
-        refused("the keys", error),
+        refusedCommand("the keys", error),
       ),
     // the name of the call goes with the address, for Plivo's callback names the leg only
     record: (call, { callback_base, call_ref, limit_seconds }) =>
@@ -109,7 +98,7 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
           callback_url: `${callback_base}/recording/${call_ref}?${CALL_FIELD}=${encodeURIComponent(call.call_id)}`,
           callback_method: "POST",
         }),
-      ).catch((error: unknown) => refused("the recording", error)),
+      ).catch((error: unknown) => refusedCommand("the recording", error)),
     openRecording: ({ recording_id, url }) => openRecording(rest, recording_id, url),
     recordingsOf: (call) => recordingsOf(rest, call),
     fetch: (call) => lookup.fetch(call).catch(unreachable),
@@ -120,13 +109,13 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
     answerDocument: (kind, reply, at) => {
       if (kind === "transfer") {
         const { to, from } = transferOf(at.path);
-        return xml(dialDocument(to, from));
+        return xmlAnswer(dialDocument(to, from));
       }
       const stream = kind === "answer" ? streamIn(at.path) : null;
-      if (stream !== null) return xml(streamDocument(stream, at));
-      return xml(reply === null ? emptyDocument() : turnDocument(reply, at));
+      if (stream !== null) return xmlAnswer(streamDocument(stream, at));
+      return xmlAnswer(reply === null ? emptyDocument() : turnDocument(reply, at));
     },
     inbound: inboundOf,
-    answerInbound: async (call, decision) => xml(inboundDocument(call, decision)),
+    answerInbound: async (call, decision) => xmlAnswer(inboundDocument(call, decision)),
   };
 }

@@ -116,9 +116,6 @@ function insideOf(reply: XmlTurnReply, place: Place): string {
 export const turnDocument = (reply: XmlTurnReply, place: Place): string =>
   responseDocument(insideOf(bounded(reply), place));
 
-/** Nothing to do: the answer to a notice. */
-export const emptyDocument = (): string => responseDocument("");
-
 /** Connects the call to another number; `caller_id` null: the caller's own. */
 export const dialDocument = (to: string, caller_id: string | null): string =>
   responseDocument(element("Dial", { callerId: caller_id }, element("Number", {}, escaped(to))));

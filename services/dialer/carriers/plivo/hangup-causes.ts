@@ -59,12 +59,6 @@ export function timeOf(text: unknown): string | null {
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
 }
 
-/** A whole number that came as one or as text; null for anything else. */
-export function wholeOf(value: unknown): number | null {
-  if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0 ? value : null;
-  return typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : null;
-}
-
 /** An amount of dollars that came as a number or as text; null for anything else. Plivo bills in them. */
 export function dollarsOf(value: unknown): { amount: number; currency: string } | null {
   const text = typeof value === "number" ? String(value) : value;

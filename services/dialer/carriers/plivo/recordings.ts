@@ -1,7 +1,7 @@
 import { fail } from "../../../../shared/errors.ts";
 import type { CallHandle, CarrierRecording, RecordingStream } from "../carrier-port.ts";
 import { recordingIn, recordsIn } from "./call-records.ts";
-import { unreachable } from "./commands.ts";
+import { unreachable } from "../carrier-errors.ts";
 import { isMissing, type PlivoRest } from "./rest.ts";
 
 /** Recordings of one call that are read: there should be one. */

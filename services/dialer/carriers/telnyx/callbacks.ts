@@ -1,5 +1,5 @@
 import type { CarrierEnd } from "../../../../shared/contracts/records/attempt.ts";
-import { fail } from "../../../../shared/errors.ts";
+import { malformed } from "../signed-request.ts";
 import {
   bareTranslation,
   type AnsweredBy,
@@ -10,7 +10,7 @@ import {
   type SignedRequest,
   type Translated,
 } from "../carrier-port.ts";
-import { listOf, parsed, recordOf, textOf, timeOf } from "./json.ts";
+import { listOf, parsed, recordOf, textOf, timeOf } from "../json.ts";
 
 /** One event of Telnyx's, from its callback or its list of events. */
 export interface TelnyxEvent {
@@ -142,20 +142,18 @@ export function costOf({ type, payload }: TelnyxEvent): Price | null {
   };
 }
 
-const malformed = (path: string, message: string): never =>
-  fail("VALIDATION_FAILED", `The callback is no event of Telnyx's: ${path} ${message}.`, {
-    errors: [{ path, message }],
-  });
+const noEvent = (path: string, message: string): never =>
+  malformed(`The callback is no event of Telnyx's: ${path} ${message}.`, path, message);
 
 /** The event of a callback and the call it is about. VALIDATION_FAILED. */
 export function eventOf({ body }: Pick<SignedRequest, "body">): { event: TelnyxEvent; call_id: string } {
   const event =
-    readEvent(recordOf(parsed(body))["data"]) ?? malformed("data", "must be JSON with an event_type and a payload");
+    readEvent(recordOf(parsed(body))["data"]) ?? noEvent("data", "must be JSON with an event_type and a payload");
   // recordings may be reported by their leg alone
   const call_id =
     textOf(event.payload["call_control_id"]) ??
     textOf(event.payload["call_leg_id"]) ??
-    malformed("data.payload.call_control_id", "is missing");
+    noEvent("data.payload.call_control_id", "is missing");
   return { event, call_id };
 }
 
@@ -189,6 +187,6 @@ export function inboundOf(request: SignedRequest): InboundCall | null {
   if (event.type !== "call.initiated" || event.payload["direction"] !== "incoming") return null;
   const [from, to] = [textOf(event.payload["from"]), textOf(event.payload["to"])];
   if (to === null || !E164.test(to))
-    return malformed("data.payload.to", "must be a phone number with + and country code");
+    return noEvent("data.payload.to", "must be a phone number with + and country code");
   return { call_id, leg_id: null, from: from !== null && E164.test(from) && from !== WITHHELD ? from : null, to };
 }

@@ -3,7 +3,7 @@ import type { InboundCall, InboundDecision, SignedRequest } from "../carrier-por
 import { eventOf, referenceOf } from "./callbacks.ts";
 import { command, commandIfLive } from "./commands.ts";
 import { hooksOf, recordingIf, talkOf, stateOf } from "./dial-request.ts";
-import { parsed, recordOf, textOf } from "./json.ts";
+import { parsed, recordOf, textOf } from "../json.ts";
 import type { Rest } from "./rest.ts";
 
 /** Languages Telnyx's own voices speak; others hear the message in the first. */

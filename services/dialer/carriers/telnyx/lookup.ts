@@ -2,7 +2,7 @@ import { plusMs } from "../../../../shared/time/clock.ts";
 import type { CallProgress, CarrierCall, Price } from "../carrier-port.ts";
 import { isUnknown } from "./refusals.ts";
 import { costOf, progressOf, readEvent, referenceOf, type TelnyxEvent } from "./callbacks.ts";
-import { listOf, parsed, recordOf, textOf, timeOf } from "./json.ts";
+import { listOf, parsed, recordOf, textOf, timeOf } from "../json.ts";
 import { pathPart, type Rest } from "./rest.ts";
 
 /** Entries asked for at a time: Telnyx's most. */

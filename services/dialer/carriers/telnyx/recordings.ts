@@ -3,8 +3,8 @@ import { ASK_TIMEOUT_MS, type CarrierRecording, type RecordingStream } from "../
 import { headWithin, streamOf } from "../recording-stream.ts";
 import { isUnknown } from "./refusals.ts";
 import { CHANNELS } from "./callbacks.ts";
-import { unreachable } from "./commands.ts";
-import { listOf, recordOf, textOf } from "./json.ts";
+import { unreachable } from "../carrier-errors.ts";
+import { listOf, recordOf, textOf } from "../json.ts";
 import { pathPart, type Rest } from "./rest.ts";
 
 const TELNYX_HOST = /(?:^|\.)telnyx\.com$/;

@@ -1,6 +1,6 @@
 import { credentialsRefused, failedDial, Refusal, retryAfter, tooMany, withoutNumbers } from "../carrier-errors.ts";
 import type { DialAnswer } from "../carrier-port.ts";
-import { listOf, recordOf, textOf } from "./json.ts";
+import { listOf, recordOf, textOf } from "../json.ts";
 
 /** Codes that mean the called number itself is no good (https://developers.telnyx.com/development/api-fundamentals/api-errors and the D codes of the network). */
 const INVALID_NUMBER: readonly string[] = ["10002", "10016", "D11"];

@@ -1,6 +1,6 @@
 import { ASK_TIMEOUT_MS } from "../carrier-port.ts";
 import { refusalOf } from "./refusals.ts";
-import { parsed, recordOf } from "./json.ts";
+import { parsed, recordOf } from "../json.ts";
 
 /** What the REST client needs. `api_base` null: Telnyx's own. */
 export interface RestOptions {

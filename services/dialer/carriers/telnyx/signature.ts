@@ -1,5 +1,6 @@
 import { createPublicKey, verify, type KeyObject } from "node:crypto";
 import type { SignedRequest } from "../carrier-port.ts";
+import { headerOf } from "../signed-request.ts";
 
 const SIGNATURE_HEADER = "telnyx-signature-ed25519";
 const TIME_HEADER = "telnyx-timestamp";
@@ -25,9 +26,6 @@ export function publicKeyOf(base64: string): KeyObject {
     );
   return createPublicKey({ key: Buffer.concat([SPKI_HEAD, bytes]), format: "der", type: "spki" });
 }
-
-const headerOf = (headers: Record<string, string>, wanted: string): string =>
-  Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? "";
 
 /** True when Telnyx signed this request not long before `now`: Ed25519 over `<time>|<body>`. */
 export function isSigned(

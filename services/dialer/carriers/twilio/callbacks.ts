@@ -1,5 +1,4 @@
 import type { CarrierEnd } from "../../../../shared/contracts/records/attempt.ts";
-import { fail } from "../../../../shared/errors.ts";
 import {
   bareTranslation,
   type AnsweredBy,
@@ -9,6 +8,8 @@ import {
   type SignedRequest,
   type Translated,
 } from "../carrier-port.ts";
+import { timeOf, wholeOf } from "../json.ts";
+import { malformed, queryOf } from "../signed-request.ts";
 
 const ENDS: Record<string, CarrierEnd> = {
   completed: "completed",
@@ -25,14 +26,6 @@ const STEPS: Record<string, "queued" | "ringing" | "answered"> = {
 };
 /** SIP 603: the callee pressed "decline", which Twilio reports as busy. */
 const DECLINED = "603";
-
-/** Twilio's times, RFC 2822 with whole seconds, as ISO text; null for anything else. */
-export function timeOf(text: string | null): string | null {
-  const ms = text === null ? Number.NaN : Date.parse(text);
-  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
-}
-
-const wholeOf = (text: string | null): number | null => (text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null);
 
 /** Twilio's AnsweredBy (human, machine_start, machine_end_…, fax, unknown) in our words; null when detection has not decided. */
 export function answeredBy(word: string | null): AnsweredBy | null {
@@ -64,15 +57,17 @@ export function stepOf(
 
 /** The callback's fields. */
 export const formOf = ({ method, path, body }: SignedRequest): URLSearchParams =>
-  new URLSearchParams(method === "GET" ? path.split("?").slice(1).join("?") : body);
+  method === "GET" ? queryOf(path) : new URLSearchParams(body);
 
 /** The call a callback is about. VALIDATION_FAILED when it names none. */
 export function callIdOf(form: URLSearchParams): string {
   const call_id = form.get("CallSid") ?? "";
   if (!/^CA[0-9a-f]{32}$/i.test(call_id))
-    fail("VALIDATION_FAILED", "The callback names no call: CallSid is missing or malformed.", {
-      errors: [{ path: "CallSid", message: "must be CA and 32 hex digits" }],
-    });
+    malformed(
+      "The callback names no call: CallSid is missing or malformed.",
+      "CallSid",
+      "must be CA and 32 hex digits",
+    );
   return call_id;
 }
 
@@ -91,9 +86,11 @@ function detected(form: URLSearchParams, call_id: string): CallProgress[] {
 function recordingOf(form: URLSearchParams): CarrierRecording | null {
   const recording_id = form.get("RecordingSid") ?? "";
   if (!/^RE[0-9a-f]{32}$/i.test(recording_id))
-    fail("VALIDATION_FAILED", "The callback names no recording: RecordingSid is missing or malformed.", {
-      errors: [{ path: "RecordingSid", message: "must be RE and 32 hex digits" }],
-    });
+    malformed(
+      "The callback names no recording: RecordingSid is missing or malformed.",
+      "RecordingSid",
+      "must be RE and 32 hex digits",
+    );
   const status = form.get("RecordingStatus");
   if (status === "in-progress") return null;
   return {

@@ -1,12 +1,14 @@
 import type { Twilio } from "twilio";
 import { fail } from "../../../../shared/errors.ts";
-import { Refusal } from "../carrier-errors.ts";
+import { Refusal, refusedCommand, unreachable } from "../carrier-errors.ts";
+import { wholeOf } from "../json.ts";
 import type { Capabilities, CarrierPort, DialAnswer, DialRequest } from "../carrier-port.ts";
 import { translate } from "./callbacks.ts";
 import { dialParams } from "./dial-request.ts";
-import { emptyDocument, hangUpDocument, transferDocument } from "./documents.ts";
+import { emptyDocument, xmlAnswer } from "../xml.ts";
+import { hangUpDocument, transferDocument } from "./documents.ts";
 import { inboundDocument, readInbound } from "./inbound.ts";
-import { fetchCall, findCalls, unreachable, wholeOf } from "./lookup.ts";
+import { fetchCall, findCalls } from "./lookup.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
 import { dialAnswerOf } from "./refusals.ts";
 import { openRest, type RestOptions } from "./rest.ts";
@@ -22,7 +24,6 @@ export interface TwilioOptions extends RestOptions {
 /** Twilio's answer to a change of a call that is over. */
 const NOT_IN_PROGRESS = 21_220;
 const NOT_FOUND_STATUS = 404;
-const XML = "text/xml; charset=utf-8";
 
 const isOver = (error: unknown): boolean =>
   error instanceof Refusal && (error.code === NOT_IN_PROGRESS || error.status === NOT_FOUND_STATUS);
@@ -85,12 +86,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
       try {
         await (await rest()).calls(call_id).update({ twiml: transferDocument(to, from) });
       } catch (error) {
-        if (error instanceof Refusal && error.status < 500)
-          fail(
-            "CALL_REFUSED",
-            `The carrier refused the transfer (code ${error.code ?? error.status}): ${error.message}`,
-          );
-        unreachable(error);
+        refusedCommand("the transfer", error);
       }
     },
     fetch: async ({ call_id }) => fetchCall(await rest(), call_id),
@@ -102,11 +98,8 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
     verify: (request) => isSigned(options.auth_token, options.public_http_url, request),
     verifyUpgrade: (request) => isUpgradeSigned(options.auth_token, options.public_ws_url, request),
     translate,
-    answerDocument: (kind) => ({
-      content_type: XML,
-      body: kind === "relay-end" || kind === "stream" ? hangUpDocument() : emptyDocument(),
-    }),
+    answerDocument: (kind) => xmlAnswer(kind === "relay-end" || kind === "stream" ? hangUpDocument() : emptyDocument()),
     inbound: readInbound,
-    answerInbound: async (_call, decision) => ({ content_type: XML, body: inboundDocument(decision) }),
+    answerInbound: async (_call, decision) => xmlAnswer(inboundDocument(decision)),
   };
 }

@@ -8,9 +8,6 @@ const MAX_DOCUMENT_CHARS = 4000;
 /** Ends the call. */
 export const hangUpDocument = (): string => responseDocument(element("Hangup"));
 
-/** Nothing to do: the answer to a notice. */
-export const emptyDocument = (): string => responseDocument("");
-
 /**
  * Settings of the relay. `action`: asked when the relay is over, for what comes next. `record_to`: the call is recorded in two channels, and this
  * address gets the end of it.

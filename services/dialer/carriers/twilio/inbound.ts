@@ -1,4 +1,4 @@
-import { fail } from "../../../../shared/errors.ts";
+import { malformed } from "../signed-request.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
 import type { InboundCall, InboundDecision, SignedRequest } from "../carrier-port.ts";
 import { callIdOf, formOf } from "./callbacks.ts";
@@ -19,9 +19,11 @@ export function readInbound(request: SignedRequest): InboundCall | null {
   if (form.get("Direction") !== "inbound") return null;
   const to = form.get("To") ?? "";
   if (!E164.test(to))
-    fail("VALIDATION_FAILED", "The callback names no number that was called: To is missing or malformed.", {
-      errors: [{ path: "To", message: "must be a phone number in E.164" }],
-    });
+    malformed(
+      "The callback names no number that was called: To is missing or malformed.",
+      "To",
+      "must be a phone number in E.164",
+    );
   return { call_id, leg_id: null, from: callerOf(form.get("From")), to };
 }
 

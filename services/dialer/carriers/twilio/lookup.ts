@@ -1,8 +1,8 @@
 import type { Twilio } from "twilio";
 import type { CallInstance } from "twilio/lib/rest/api/v2010/account/call.js";
-import { fail } from "../../../../shared/errors.ts";
 import { plusSeconds } from "../../../../shared/time/clock.ts";
-import { errorCodeOf, Refusal } from "../carrier-errors.ts";
+import { Refusal, unreachable } from "../carrier-errors.ts";
+import { wholeOf } from "../json.ts";
 import type { CallProgress, CarrierCall } from "../carrier-port.ts";
 import { answeredBy, stepOf } from "./callbacks.ts";
 
@@ -12,16 +12,6 @@ const MAX_FOUND = 50;
 const CLOCK_TOLERANCE_MS = 3000;
 const NOT_FOUND_STATUS = 404;
 
-/** Throws DEPENDENCY_DOWN for a carrier that could not be asked. */
-export const unreachable = (error: unknown): never =>
-  fail(
-    "DEPENDENCY_DOWN",
-    `The carrier does not answer (${error instanceof Refusal ? `HTTP ${error.status}, code ${error.code}` : errorCodeOf(error)}); it will be asked again.`,
-  );
-
-/** A whole number in text; null for anything else. */
-export const wholeOf = (text: string | null | undefined): number | null =>
-  text !== null && text !== undefined && /^\d+$/.test(text) ? Number(text) : null;
 const isoOf = (date: Date | null | undefined): string | null =>
   date instanceof Date && !Number.isNaN(date.getTime()) ? date.toISOString() : null;
 

@@ -2,7 +2,8 @@ import type { Twilio } from "twilio";
 import { fail, Failure } from "../../../../shared/errors.ts";
 import { errorCodeOf, Refusal } from "../carrier-errors.ts";
 import type { CarrierRecording, RecordingStream } from "../carrier-port.ts";
-import { headWithin, streamOf, wholeOf } from "../recording-stream.ts";
+import { headWithin, streamOf } from "../recording-stream.ts";
+import { wholeOf } from "../json.ts";
 import { movedTo, type RestOptions } from "./rest.ts";
 
 /** Twilio's API, where recordings are asked for with the account's credentials. */
@@ -113,7 +114,7 @@ export async function recordingsOf(
     .map(({ sid, status, duration, channels }) => ({
       recording_id: sid,
       url: status === "completed" ? `${API_ORIGIN}/2010-04-01/Accounts/${account_sid}/Recordings/${sid}` : null,
-      seconds: wholeOf(duration ?? null),
+      seconds: wholeOf(duration),
       channels: channels ?? null,
     }));
 }

@@ -1,5 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import type { SignedRequest } from "../carrier-port.ts";
+import { headerOf, isForm, isSame, queryOf } from "../signed-request.ts";
 
 const HEADER = "x-twilio-signature";
 const STANDARD_PORT: Record<string, string> = { https: "443", wss: "443", http: "80", ws: "80" };
@@ -20,11 +21,6 @@ export function signatureOf(auth_token: string, url: string, form: URLSearchPara
     .update(url + signed, "utf8")
     .digest("base64");
 }
-
-const equal = (a: string, b: string): boolean => {
-  const [x, y] = [Buffer.from(a), Buffer.from(b)];
-  return x.length === y.length && timingSafeEqual(x, y);
-};
 
 /** The address with and without its port: Twilio signs either form (so does its own SDK accept both). */
 function portForms(url: string): string[] {
@@ -47,29 +43,20 @@ function slashForms(url: string): string[] {
   return [...new Set([url, `${path.replace(/\/+$/, "")}${tail}`, `${path.replace(/\/*$/, "/")}${tail}`])];
 }
 
-const headerOf = (headers: Record<string, string>): string =>
-  Object.entries(headers).find(([name]) => name.toLowerCase() === HEADER)?.[1] ?? "";
-
-const isForm = (headers: Record<string, string>): boolean =>
-  Object.entries(headers).some(
-    ([name, value]) =>
-      name.toLowerCase() === "content-type" && value.toLowerCase().startsWith("application/x-www-form-urlencoded"),
-  );
-
 /** True when the body is the one whose hash stands in the signed query (`bodySHA256`), which Twilio adds for bodies that are no form. */
 function bodyMatches(path: string, body: string): boolean {
-  const hash = new URLSearchParams(path.split("?").slice(1).join("?")).get("bodySHA256");
-  return hash !== null && equal(hash, createHash("sha256").update(body, "utf8").digest("hex"));
+  const hash = queryOf(path).get("bodySHA256");
+  return hash !== null && isSame(hash, createHash("sha256").update(body, "utf8").digest("hex"));
 }
 
 /** True when Twilio signed this HTTP request to `public_url` + path. A body that the signature does not cover is refused. */
 export function isSigned(auth_token: string, public_url: string, request: SignedRequest): boolean {
-  const given = headerOf(request.headers);
+  const given = headerOf(request.headers, HEADER);
   if (given === "") return false;
-  const covered = request.method === "POST" && isForm(request.headers);
+  const covered = isForm(request);
   if (!covered && request.body !== "" && !bodyMatches(request.path, request.body)) return false;
   const form = new URLSearchParams(covered ? request.body : "");
-  return portForms(public_url + request.path).some((url) => equal(given, signatureOf(auth_token, url, form)));
+  return portForms(public_url + request.path).some((url) => isSame(given, signatureOf(auth_token, url, form)));
 }
 
 /** True when Twilio signed this WebSocket upgrade. It carries no fields, and the slash at the end comes and goes. */
@@ -78,10 +65,10 @@ export function isUpgradeSigned(
   public_ws_url: string,
   request: Pick<SignedRequest, "path" | "headers">,
 ): boolean {
-  const given = headerOf(request.headers);
+  const given = headerOf(request.headers, HEADER);
   if (given === "") return false;
   const none = new URLSearchParams();
   return slashForms(public_ws_url + request.path)
     .flatMap(portForms)
-    .some((url) => equal(given, signatureOf(auth_token, url, none)));
+    .some((url) => isSame(given, signatureOf(auth_token, url, none)));
 }

@@ -4,12 +4,12 @@ import { parseXml, type XmlElement } from "../../../../local/carriers/http/xml.t
 import {
   connectDocument,
   dialDocument,
-  emptyDocument,
   inboundStreamDocument,
   rejectDocument,
   streamDocument,
   turnDocument,
 } from "../../../../services/dialer/carriers/plivo/documents.ts";
+import { emptyDocument } from "../../../../services/dialer/carriers/xml.ts";
 import { recognitionLanguage, speechVoice } from "../../../../services/dialer/carriers/plivo/voices.ts";
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import { plivo, type SdkElement } from "../../../fixtures/carriers/plivo-sdk.ts";

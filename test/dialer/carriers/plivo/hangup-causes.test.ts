@@ -1,10 +1,5 @@
-import {
-  causeOf,
-  dollarsOf,
-  endOf,
-  timeOf,
-  wholeOf,
-} from "../../../../services/dialer/carriers/plivo/hangup-causes.ts";
+import { causeOf, dollarsOf, endOf, timeOf } from "../../../../services/dialer/carriers/plivo/hangup-causes.ts";
+import { wholeOf } from "../../../../services/dialer/carriers/json.ts";
 
 test.each<[string | null, number | null, boolean, string | null]>([
   [null, null, true, "completed"],
@@ -45,7 +40,15 @@ test("times, numbers and dollars in all their forms", () => {
     null,
     null,
   ]);
-  expect([12, "12", "", "1.5", -1, null, "12345678901"].map(wholeOf)).toEqual([12, 12, null, null, null, null, null]);
+  expect([12, "12", "", "1.5", -1, null, "1234567890123456"].map(wholeOf)).toEqual([
+    12,
+    12,
+    null,
+    null,
+    null,
+    null,
+    null,
+  ]);
   expect(["0.00850", 0.0085, "-0.1", "", "free", null].map(dollarsOf)).toEqual([
     { amount: 0.0085, currency: "USD" },
     { amount: 0.0085, currency: "USD" },

@@ -1,4 +1,4 @@
-import { isRecord } from "../../../../shared/json.ts";
+import { isRecord } from "../../../shared/json.ts";
 
 /** Reads a carrier's JSON without believing any of it. */
 
@@ -11,10 +11,16 @@ export const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? val
 /** The text; null for anything else and for an empty one. */
 export const textOf = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
 
-/** The moment as ISO text with milliseconds (Telnyx writes microseconds); null for anything else. */
+/** The moment as ISO text with milliseconds (some write microseconds, some whole seconds); null for anything else. */
 export function timeOf(value: unknown): string | null {
   const ms = typeof value === "string" ? Date.parse(value) : Number.NaN;
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+/** A whole number that came as one or as text; null for anything else. */
+export function wholeOf(value: unknown): number | null {
+  if (typeof value === "number") return Number.isSafeInteger(value) && value >= 0 ? value : null;
+  return typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : null;
 }
 
 /** Parsed JSON; null where it is none. */
