@@ -1,5 +1,5 @@
 import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
-import { By, PageParams, ROLES } from "./records/identity.ts";
+import { By, NextCursor, OwnerFilter, PageParams, ROLES } from "./records/identity.ts";
 
 const User = Type.Object({
   id: Type.String(),
@@ -94,15 +94,10 @@ export const auth = {
       Strict({
         by: By,
         role: Type.Optional(TokenRole),
-        reseller_id: Type.Optional(Text(64)),
-        merchant_id: Type.Optional(Text(64)),
+        ...OwnerFilter,
         ...PageParams,
       }),
-      Type.Object({
-        count: Type.Integer(),
-        s2s_tokens: Type.Array(S2sTokenRecord),
-        next_cursor: Nullable(Type.String()),
-      }),
+      Type.Object({ count: Type.Integer(), s2s_tokens: Type.Array(S2sTokenRecord), next_cursor: NextCursor }),
     ),
     /** Revokes a token for good, on every node within 5 s; idempotent. TOKEN_NOT_FOUND, FORBIDDEN. */
     revokeS2s: action(Strict({ by: By, id: Text(64) }), Nothing),
@@ -123,12 +118,11 @@ export const auth = {
         by: By,
         role: Type.Optional(Type.Enum([...ROLES])),
         email: Type.Optional(Type.String({ minLength: 1, maxLength: 254 })),
-        reseller_id: Type.Optional(Text(64)),
-        merchant_id: Type.Optional(Text(64)),
+        ...OwnerFilter,
         is_active: Type.Optional(Type.Boolean()),
         ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), users: Type.Array(UserRecord), next_cursor: Nullable(Type.String()) }),
+      Type.Object({ count: Type.Integer(), users: Type.Array(UserRecord), next_cursor: NextCursor }),
     ),
     /** USER_NOT_FOUND when it is unknown or foreign. */
     getUser: action(Strict({ by: By, id: Text(64) }), UserRecord),
@@ -175,7 +169,7 @@ export const auth = {
         to: Type.Optional(IsoTime),
         ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), entries: Type.Array(AuditRecord), next_cursor: Nullable(Type.String()) }),
+      Type.Object({ count: Type.Integer(), entries: Type.Array(AuditRecord), next_cursor: NextCursor }),
     ),
   },
   events: {},

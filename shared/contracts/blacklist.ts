@@ -1,5 +1,5 @@
 import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
-import { By, PageParams } from "./records/identity.ts";
+import { By, NextCursor, PageParams } from "./records/identity.ts";
 
 /** A listed number. `reseller_id` null: listed by an admin, holds for every tenant. */
 export const BlacklistEntry = Type.Object({
@@ -31,7 +31,7 @@ export const blacklist = {
     remove: action(Strict(written), Nothing),
     list: action(
       Strict({ by: By, phone_number: Type.Optional(Text(32)), ...PageParams }),
-      Type.Object({ count: Type.Integer(), entries: Type.Array(BlacklistEntry), next_cursor: Nullable(Type.String()) }),
+      Type.Object({ count: Type.Integer(), entries: Type.Array(BlacklistEntry), next_cursor: NextCursor }),
     ),
     /** Internal: for each pair whether it is listed, in order. */
     check: action(

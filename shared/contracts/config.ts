@@ -1,6 +1,6 @@
 import { action, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 import { ConfigurationInput, ConfigurationPatch, ConfigurationRecord } from "./records/configuration.ts";
-import { By, PageParams } from "./records/identity.ts";
+import { By, NextCursor, OwnerFilter, PageParams } from "./records/identity.ts";
 import { TemplateInput, TemplatePatch, TemplateRecord } from "./records/template.ts";
 
 /** What the scheduler must know of a template to admit its leads; `configuration` is null where the template has none. */
@@ -62,18 +62,13 @@ export const config = {
     listTemplates: action(
       Strict({
         by: By,
-        reseller_id: Type.Optional(Text(64)),
-        merchant_id: Type.Optional(Text(64)),
+        ...OwnerFilter,
         is_active: Type.Optional(Type.Boolean()),
         /** Beginning of the name, as it is written. */
         name: Type.Optional(Text(200)),
         ...PageParams,
       }),
-      Type.Object({
-        count: Type.Integer(),
-        templates: Type.Array(TemplateRecord),
-        next_cursor: Nullable(Type.String()),
-      }),
+      Type.Object({ count: Type.Integer(), templates: Type.Array(TemplateRecord), next_cursor: NextCursor }),
     ),
     /** TEMPLATE_NOT_FOUND when it is unknown or foreign. */
     getTemplate: action(Strict({ by: By, id: Text(64) }), TemplateRecord),
@@ -84,11 +79,7 @@ export const config = {
     /** Every version of a template, whole, the newest first; is_active is that of its time. TEMPLATE_NOT_FOUND. */
     listVersions: action(
       Strict({ by: By, id: Text(64), ...PageParams }),
-      Type.Object({
-        count: Type.Integer(),
-        versions: Type.Array(TemplateRecord),
-        next_cursor: Nullable(Type.String()),
-      }),
+      Type.Object({ count: Type.Integer(), versions: Type.Array(TemplateRecord), next_cursor: NextCursor }),
     ),
     /** TEMPLATE_NOT_FOUND, FORBIDDEN, CONFIGURATION_EXISTS, VALIDATION_FAILED. */
     createConfiguration: action(Strict({ by: By, configuration: ConfigurationInput }), ConfigurationRecord),
@@ -100,11 +91,7 @@ export const config = {
         merchant_id: Type.Optional(Text(64)),
         ...PageParams,
       }),
-      Type.Object({
-        count: Type.Integer(),
-        configurations: Type.Array(ConfigurationRecord),
-        next_cursor: Nullable(Type.String()),
-      }),
+      Type.Object({ count: Type.Integer(), configurations: Type.Array(ConfigurationRecord), next_cursor: NextCursor }),
     ),
     /** CONFIGURATION_NOT_FOUND when it is unknown or foreign. */
     getConfiguration: action(Strict({ by: By, config_id: Text(64) }), ConfigurationRecord),

@@ -2,7 +2,7 @@ import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uui
 import { AttemptFacts } from "./records/attempt.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { EngineEnum } from "./records/models.ts";
-import { By, PageParams } from "./records/identity.ts";
+import { By, NextCursor, PageParams } from "./records/identity.ts";
 import { InboundCallRecord, InboundVerdictEnum } from "./records/inbound.ts";
 import { EXECUTION_MODES } from "./records/lead.ts";
 import { RateLimit } from "./scheduler.ts";
@@ -164,11 +164,7 @@ export const dialer = {
         to: Type.Optional(IsoTime),
         ...PageParams,
       }),
-      Type.Object({
-        count: Type.Integer(),
-        inbound_calls: Type.Array(InboundCallRecord),
-        next_cursor: Nullable(Type.String()),
-      }),
+      Type.Object({ count: Type.Integer(), inbound_calls: Type.Array(InboundCallRecord), next_cursor: NextCursor }),
     ),
     /** Internal, before the lead's scope is checked by its owner: where the recording of a carrier's call is; null: no call has this name. `key` is in the local folder or in the
      *  bucket (`where`), null while it is nowhere yet. */

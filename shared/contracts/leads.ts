@@ -2,7 +2,7 @@ import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uui
 import { AttemptFacts, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./dialer.ts";
-import { By, PageParams } from "./records/identity.ts";
+import { By, NextCursor, PageParams } from "./records/identity.ts";
 import { Explanation } from "./records/explanation.ts";
 import {
   AttemptPlan,
@@ -94,7 +94,7 @@ export const leads = {
         include_test: Type.Optional(Type.Boolean()),
         ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), leads: Type.Array(LeadSummary), next_cursor: Nullable(Type.String()) }),
+      Type.Object({ count: Type.Integer(), leads: Type.Array(LeadSummary), next_cursor: NextCursor }),
     ),
     /** Everything recorded of a lead, in order of time. LEAD_NOT_FOUND. */
     timeline: action(

@@ -1,5 +1,5 @@
 import { action, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
-import { By, PageParams } from "./records/identity.ts";
+import { By, NextCursor, PageParams } from "./records/identity.ts";
 
 /** A reseller, the top of the scope tree. */
 export const ResellerRecord = Type.Object({
@@ -41,11 +41,7 @@ export const merchants = {
     createReseller: action(Strict({ by: By, name: Text(200) }), ResellerRecord),
     listResellers: action(
       Strict({ by: By, name: NameStart, is_active: Type.Optional(Type.Boolean()), ...PageParams }),
-      Type.Object({
-        count: Type.Integer(),
-        resellers: Type.Array(ResellerRecord),
-        next_cursor: Nullable(Type.String()),
-      }),
+      Type.Object({ count: Type.Integer(), resellers: Type.Array(ResellerRecord), next_cursor: NextCursor }),
     ),
     /** RESELLER_NOT_FOUND when it is unknown or foreign. */
     getReseller: action(Strict({ by: By, id: Text(64) }), ResellerRecord),
@@ -66,11 +62,7 @@ export const merchants = {
         is_active: Type.Optional(Type.Boolean()),
         ...PageParams,
       }),
-      Type.Object({
-        count: Type.Integer(),
-        merchants: Type.Array(MerchantRecord),
-        next_cursor: Nullable(Type.String()),
-      }),
+      Type.Object({ count: Type.Integer(), merchants: Type.Array(MerchantRecord), next_cursor: NextCursor }),
     ),
     /** MERCHANT_NOT_FOUND when it is unknown or foreign. */
     get: action(Strict({ by: By, id: Text(64) }), MerchantRecord),

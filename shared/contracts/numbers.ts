@@ -1,6 +1,6 @@
 import { action, E164, IsoTime, Nothing, Nullable, Patch, Strict, Text, Type, Uuid, type Static } from "./define.ts";
 import { ProviderEnum } from "./records/configuration.ts";
-import { By, PageParams } from "./records/identity.ts";
+import { By, NextCursor, OwnerFilter, PageParams } from "./records/identity.ts";
 
 /** States of a number. IN_USE is derived: all its slots are reserved. */
 export const NUMBER_STATUSES = ["AVAILABLE", "IN_USE", "DISABLED"] as const;
@@ -63,11 +63,10 @@ export const numbers = {
         provider: Type.Optional(ProviderEnum),
         status: Type.Optional(Type.Enum([...NUMBER_STATUSES])),
         phone_number: Type.Optional(Text(32)),
-        reseller_id: Type.Optional(Text(64)),
-        merchant_id: Type.Optional(Text(64)),
+        ...OwnerFilter,
         ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), numbers: Type.Array(NumberRecord), next_cursor: Nullable(Type.String()) }),
+      Type.Object({ count: Type.Integer(), numbers: Type.Array(NumberRecord), next_cursor: NextCursor }),
     ),
     /** NUMBER_NOT_FOUND when it is unknown or not to be seen by the asker. */
     get: action(Strict({ by: By, number_id: Text(64) }), NumberRecord),

@@ -1,5 +1,5 @@
 import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
-import { By, PageParams } from "./records/identity.ts";
+import { By, NextCursor, OwnerFilter, PageParams } from "./records/identity.ts";
 
 /** Where a delivery stands: on its way, taken by the receiver, given up after the last try, or ended by a 410 or an address that is not allowed. */
 export const DELIVERY_STATES = ["pending", "delivered", "exhausted", "refused"] as const;
@@ -78,15 +78,10 @@ export const webhook = {
       Strict({
         by: By,
         state: Type.Optional(Type.Enum([...DELIVERY_STATES])),
-        reseller_id: Type.Optional(Text(64)),
-        merchant_id: Type.Optional(Text(64)),
+        ...OwnerFilter,
         ...PageParams,
       }),
-      Type.Object({
-        count: Type.Integer(),
-        deliveries: Type.Array(ListedDelivery),
-        next_cursor: Nullable(Type.String()),
-      }),
+      Type.Object({ count: Type.Integer(), deliveries: Type.Array(ListedDelivery), next_cursor: NextCursor }),
     ),
     /** After the lead's scope was checked by its owner: sends the webhook event of a lead again, with the same webhook-id and bytes, in any state.
      *  DELIVERY_NOT_FOUND, DELIVERY_PENDING while it is still on its way. */

@@ -1,4 +1,4 @@
-import { Nullable, Strict, Type, type Static } from "../define.ts";
+import { Nullable, Strict, Text, Type, type Static } from "../define.ts";
 
 /** What a person or a token may be. */
 export const ROLES = ["admin", "reseller", "merchant", "user"] as const;
@@ -42,6 +42,12 @@ export const PageParams = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
   cursor: Type.Optional(Type.String({ maxLength: 200 })),
 };
+
+/** The cursor of the page after this one; null: this was the last. */
+export const NextCursor = Nullable(Type.String());
+
+/** A list narrowed to one reseller or merchant of the asker's scope. */
+export const OwnerFilter = { reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)) };
 
 /** Items in a page when the client names no number. */
 export const DEFAULT_PAGE = 50;
