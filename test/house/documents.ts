@@ -68,7 +68,15 @@ function ownKeys(bare: string, at: number): string {
   return kept;
 }
 
-/** Each contract has a service folder of its name whose `actions` hold every action. `contracts`: service to its actions' names. */
+/** Actions that parts of a service give it: each part names them in its type, `Handlers<"service", "action" | …>`. */
+const givenByParts = (files: readonly Source[], name: string): string[] =>
+  files
+    .filter((f) => f.path.startsWith(`services/${name}/`))
+    .flatMap((f) => [...codeOf(f.text).code.matchAll(/\bHandlers<\s*"(\w+)",([^>]*)>/g)])
+    .filter(([, service]) => service === name)
+    .flatMap(([, , actions = ""]) => [...actions.matchAll(/\w+/g)].map(([action]) => action));
+
+/** Each contract has a service folder of its name whose `actions`, or the parts spread into them, hold every action. `contracts`: service to its actions' names. */
 export const contractsAreKept = (files: readonly Source[], contracts: Record<string, readonly string[]>): Violation[] =>
   Object.entries(contracts).flatMap(([name, actions]) => {
     const path = `services/${name}/${name}.service.ts`;
@@ -80,7 +88,9 @@ export const contractsAreKept = (files: readonly Source[], contracts: Record<str
     if (start === -1)
       return [{ path, line: 1, rule: `${name} offers no actions, its contract names ${actions.length}` }];
     const offered = ownKeys(bare, bare.indexOf("{", start));
+    const parts = offered.includes("...") ? givenByParts(files, name) : [];
     return actions
+      .filter((action) => !parts.includes(action))
       .filter((action) => !new RegExp(String.raw`[{,]\s*(?:async\s+)?${action}\s*[(:,}]`).test(offered))
       .map((action) => ({
         path,

@@ -216,6 +216,15 @@ const BAD: [string, (files: Source[]) => house.Violation[], Record<string, strin
     "services/a/a.service.ts:2 the action a.pull",
   ],
   [
+    "an action that no part of a service gives",
+    (all) => contractsAreKept(all, { a: ["push", "pull", "get"] }),
+    {
+      "services/a/a.service.ts": "const x = { actions: { push: (p) => pull(p), ...reads(deps) } };",
+      "services/a/reads.ts": 'export const reads = (): Handlers<"a", "get"> => ({});',
+    },
+    "services/a/a.service.ts:1 the action a.pull",
+  ],
+  [
     "a contract without a service",
     (all) => contractsAreKept(all, { b: [] }),
     {},
