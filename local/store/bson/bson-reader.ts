@@ -13,6 +13,7 @@ import {
   Timestamp,
 } from "bson";
 import { StoreError } from "./errors.ts";
+import { checkRegexOptions } from "./regex.ts";
 import type { Doc, Value } from "./values.ts";
 
 /** MongoDB's nesting bound for BSON (BSONDepth::kDefaultMaxAllowableDepth). */
@@ -123,10 +124,17 @@ function readCodeWithScope(r: Reader): Code {
   return new Code(readString(r), readDocument(r, false));
 }
 
+function readRegex(r: Reader): BSONRegExp {
+  const pattern = readName(r);
+  const options = readName(r);
+  checkRegexOptions(options);
+  return new BSONRegExp(pattern, options);
+}
+
 function readRareValue(r: Reader, type: number): Value {
   switch (type) {
     case 0x0b:
-      return new BSONRegExp(readName(r), readName(r));
+      return readRegex(r);
     case 0x0d:
       return new Code(readString(r));
     case 0x0e:

@@ -1,5 +1,5 @@
 import { Binary, BSONRegExp, BSONSymbol, Code, Decimal128, Double, Long, ObjectId, Timestamp } from "bson";
-import { isDoc, KIND, kindOf } from "./values.ts";
+import { isDoc, isNumeric, KIND, kindOf } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
 /** A finite decimal as an exact fraction: `digits` times ten to the power `exponent`. */
@@ -50,6 +50,15 @@ export function exactNumber(v: Value): Exact {
   if (v instanceof Decimal128) return exactOf(v.toString());
   const n = primitiveNumber(v);
   return typeof n === "bigint" ? { digits: n, exponent: 0 } : exactDouble(n);
+}
+
+/** A finite number as an integer: cut where `truncated`, else undefined when it has a fraction. */
+export function wholePart(v: Value | undefined, truncated: boolean): bigint | undefined {
+  if (v === undefined || !isNumeric(v) || !Number.isFinite(Number(primitiveNumber(v)))) return undefined;
+  const { digits, exponent } = exactNumber(v);
+  if (exponent >= 0) return digits * 10n ** BigInt(exponent);
+  const scale = 10n ** BigInt(-exponent);
+  return truncated || digits % scale === 0n ? digits / scale : undefined;
 }
 
 function compareNumbers(a: Value, b: Value): number {

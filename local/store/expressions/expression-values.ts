@@ -1,7 +1,6 @@
 import { BSONRegExp, BSONSymbol, Double, Long, Timestamp } from "bson";
 import { StoreError } from "../bson/errors.ts";
 import { setField } from "../bson/paths.ts";
-import { regexOf } from "../bson/regex.ts";
 import { bsonType, doubleValue, integerValue, isDoc, isInt32 } from "../bson/values.ts";
 import type { Doc, Value } from "../bson/values.ts";
 
@@ -12,7 +11,7 @@ export function demote(v: unknown): unknown {
     const n = v.toNumber();
     return Number.isSafeInteger(n) ? n : v;
   }
-  if (v instanceof BSONRegExp) return regexOf(v);
+  if (v instanceof BSONRegExp) return new RegExp(v.pattern, v.options.replaceAll(/[^ims]/gu, ""));
   return v instanceof BSONSymbol ? v.value : v;
 }
 

@@ -1,5 +1,5 @@
-import { Binary, BSONRegExp, Long } from "bson";
-import { compareValues, sameValue } from "../bson/comparison.ts";
+import { Binary, BSONRegExp } from "bson";
+import { compareValues, sameValue, wholePart } from "../bson/comparison.ts";
 import { StoreError } from "../bson/errors.ts";
 import { regexOf } from "../bson/regex.ts";
 import { asNumber, isDoc, isNumeric, KIND, kindOf, typeAlias, TYPE_ALIASES } from "../bson/values.ts";
@@ -11,6 +11,7 @@ export type LeafTest = (v: Value | undefined) => boolean;
 /** Operators that look at an array as a whole and never at its elements. */
 export const WHOLE_VALUE_OPERATORS: ReadonlySet<string> = new Set(["$size"]);
 
+const MAX_INT32 = 0x7fffffff;
 const BIT_OPERATORS = new Set(["$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear"]);
 
 /** Compiles an operator that tests single values. Errors: BadValue for an unknown operator or a malformed argument. */
@@ -55,7 +56,7 @@ function rangeTest(op: string, arg: Value, wanted: (c: number) => boolean): Leaf
     throw new StoreError("BadValue", `Can't have RegEx as arg to predicate over field with ${op}.`);
   const kind = kindOf(arg);
   // Only MinKey and MaxKey are compared with values of other types.
-  if (kind === KIND.minKey || kind === KIND.maxKey) return (v) => v !== undefined && wanted(compareValues(v, arg));
+  if (kind === KIND.minKey || kind === KIND.maxKey) return (v) => wanted(compareValues(v, arg));
   if (kind === KIND.null) return (v) => kindOf(v) === kind && wanted(0);
   if (kind === KIND.number && Number.isNaN(asNumber(arg)))
     return (v) => isNumeric(v) && Number.isNaN(asNumber(v)) && wanted(0);
@@ -76,21 +77,29 @@ function typeNames(t: Value): string[] {
     return [t];
   }
   const code = asNumber(t);
+  if (code === undefined)
+    throw new StoreError("TypeMismatch", `type must be represented as a number or a string, not as ${typeAlias(t)}`);
   const alias = Object.entries(TYPE_ALIASES).find(([, n]) => n === code);
   if (alias === undefined) throw new StoreError("BadValue", `Invalid numerical type code: ${String(code)}`);
   return [alias[0]];
 }
 
+/** An int64 argument; a number with a fraction is cut where `truncated`. */
+function int64(v: Value | undefined, truncated: boolean): bigint | undefined {
+  const n = wholePart(v, truncated);
+  return n !== undefined && BigInt.asIntN(64, n) === n ? n : undefined;
+}
+
 function modTest(arg: Value): LeafTest {
   if (!Array.isArray(arg) || arg.length !== 2)
     throw new StoreError("BadValue", "malformed mod, needs to be an array of two numbers");
-  const [divisor, remainder] = arg.map((v) => Math.trunc(asNumber(v) ?? Number.NaN));
-  if (divisor === undefined || remainder === undefined || Number.isNaN(divisor) || Number.isNaN(remainder))
-    throw new StoreError("BadValue", "malformed mod, divisor and remainder must be numbers");
-  if (divisor === 0) throw new StoreError("BadValue", "divisor cannot be 0");
+  const [divisor, remainder] = arg.map((v) => int64(v, true));
+  if (divisor === undefined || remainder === undefined)
+    throw new StoreError("BadValue", "malformed mod, divisor and remainder must be numbers of 64 bits");
+  if (divisor === 0n) throw new StoreError("BadValue", "divisor cannot be 0");
   return (v) => {
-    const n = asNumber(v);
-    return n !== undefined && Number.isFinite(n) && Math.trunc(n) % divisor === remainder;
+    const n = int64(v, true);
+    return n !== undefined && n % divisor === remainder;
   };
 }
 
@@ -98,47 +107,65 @@ function sizeTest(arg: Value): LeafTest {
   const size = asNumber(arg);
   if (size === undefined) throw new StoreError("BadValue", "$size needs a number");
   if (!Number.isInteger(size)) throw new StoreError("BadValue", "$size must be a whole number");
-  if (size < 0) throw new StoreError("BadValue", "$size may not be negative");
+  if (size < 0 || size > MAX_INT32) throw new StoreError("BadValue", "$size may not be negative or above 2147483647");
   return (v) => Array.isArray(v) && v.length === size;
 }
 
-function maskOf(op: string, arg: Value): bigint {
-  if (Array.isArray(arg)) {
-    return arg.reduce<bigint>((mask, position) => {
-      const bit = asNumber(position);
-      if (bit === undefined || !Number.isInteger(bit) || bit < 0 || bit > 63)
-        throw new StoreError("BadValue", `bit positions of ${op} must be integers from 0 to 63`);
-      return mask | (1n << BigInt(bit));
-    }, 0n);
-  }
-  if (arg instanceof Binary) return bitsOf(arg) ?? 0n;
-  const n = asNumber(arg);
-  if (n === undefined || !Number.isInteger(n) || n < 0)
-    throw new StoreError("BadValue", `${op} takes an Array, a number, or a BinData`);
-  return arg instanceof Long ? arg.toBigInt() : BigInt(n);
+/** The bits of one byte of a mask. */
+interface MaskByte {
+  at: number;
+  bits: number;
 }
 
-function bitsOf(v: Value | undefined): bigint | undefined {
-  if (v instanceof Binary) return v.value().reduceRight((bits, byte) => (bits << 8n) | BigInt(byte), 0n);
-  if (v instanceof Long) return BigInt.asUintN(64, v.toBigInt());
-  const n = asNumber(v);
-  return n !== undefined && Number.isInteger(n) ? BigInt.asUintN(64, BigInt(n)) : undefined;
+function maskOf(op: string, arg: Value): MaskByte[] {
+  const mask = new Map<number, number>();
+  if (Array.isArray(arg)) {
+    for (const position of arg) {
+      const bit = int64(position, false);
+      if (bit === undefined || bit < 0n || bit > MAX_INT32)
+        throw new StoreError("BadValue", `bit positions of ${op} must be integers from 0 to 2147483647`);
+      const at = Number(bit) >> 3;
+      mask.set(at, (mask.get(at) ?? 0) | (1 << (Number(bit) & 7)));
+    }
+  } else {
+    const n = arg instanceof Binary ? undefined : int64(arg, false);
+    if (!(arg instanceof Binary) && !isNumeric(arg))
+      throw new StoreError("BadValue", `${op} takes an Array, a number, or a BinData`);
+    if (isNumeric(arg) && (n === undefined || n < 0n))
+      throw new StoreError("FailedToParse", `${op} needs a whole number of 64 bits that is not negative`);
+    bytesOf(arg)?.bytes.forEach((bits, at) => mask.set(at, bits));
+  }
+  return [...mask].flatMap(([at, bits]) => (bits === 0 ? [] : { at, bits }));
+}
+
+/** The bits of a value, the least significant byte first, and what follows behind them: numbers go on with their sign. */
+function bytesOf(v: Value | undefined): { bytes: Uint8Array; beyond: number } | undefined {
+  if (v instanceof Binary) {
+    if (v.sub_type !== Binary.SUBTYPE_BYTE_ARRAY) return { bytes: v.value(), beyond: 0 };
+    // The old generic subtype carries its length in front.
+    const length = Buffer.alloc(4);
+    length.writeInt32LE(v.position);
+    return { bytes: Buffer.concat([length, v.value()]), beyond: 0 };
+  }
+  const n = isNumeric(v) ? int64(v, false) : undefined;
+  if (n === undefined) return undefined;
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64LE(n);
+  return { bytes, beyond: n < 0n ? 0xff : 0 };
 }
 
 function bitTest(op: string, arg: Value): LeafTest {
   const mask = maskOf(op, arg);
+  const every = op.startsWith("$bitsAll");
+  const set = op.endsWith("Set");
   return (v) => {
-    const bits = bitsOf(v);
-    if (bits === undefined) return false;
-    switch (op) {
-      case "$bitsAllSet":
-        return (bits & mask) === mask;
-      case "$bitsAllClear":
-        return (bits & mask) === 0n;
-      case "$bitsAnySet":
-        return (bits & mask) !== 0n;
-      default:
-        return (bits & mask) !== mask;
-    }
+    const value = bytesOf(v);
+    if (value === undefined) return false;
+    const meets = ({ at, bits }: MaskByte): boolean => {
+      const there = (value.bytes[at] ?? value.beyond) & bits;
+      const wanted = set ? there : there ^ bits;
+      return every ? wanted === bits : wanted !== 0;
+    };
+    return every ? mask.every(meets) : mask.some(meets);
   };
 }

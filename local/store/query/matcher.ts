@@ -1,4 +1,4 @@
-import { BSONRegExp } from "bson";
+import { BSONRegExp, BSONSymbol } from "bson";
 import { sameValue } from "../bson/comparison.ts";
 import { StoreError } from "../bson/errors.ts";
 import { compileExpression } from "../expressions/expressions.ts";
@@ -6,12 +6,12 @@ import type { Scope } from "../expressions/expressions.ts";
 import { leafTest, WHOLE_VALUE_OPERATORS } from "./matcher-operators.ts";
 import type { LeafTest } from "./matcher-operators.ts";
 import { visitPath } from "../bson/paths.ts";
-import { regexOf } from "../bson/regex.ts";
+import { checkRegexOptions, regexOf } from "../bson/regex.ts";
 import { isDoc, isTrue } from "../bson/values.ts";
 import type { Doc, Value } from "../bson/values.ts";
 
 /** Tells whether a document satisfies a compiled filter. */
-export type Predicate = (doc: Doc) => boolean;
+export type Predicate = (doc: Value) => boolean;
 
 const always: Predicate = () => true;
 
@@ -131,8 +131,9 @@ function negated(parts: string[], arg: Value, scope: Scope): Predicate {
   return all(compileOperators(parts, arg, scope));
 }
 
-/** A test on what a path leads to: on the value itself and, unless `wholeOnly`, on each element when it is an array. */
+/** A test on what a path leads to: on the value itself and, unless `wholeOnly`, on each element when it is an array. No path: on what is given, as it is. */
 function onPath(parts: string[], test: LeafTest, wholeOnly: boolean): Predicate {
+  if (parts.length === 0) return test;
   const visit = wholeOnly
     ? test
     : (v: Value | undefined): boolean => (Array.isArray(v) ? test(v) || v.some((item) => test(item)) : test(v));
@@ -150,26 +151,30 @@ function regexArgument(arg: Value, options: Value | undefined): BSONRegExp {
   if (arg instanceof BSONRegExp) {
     if (options !== undefined && arg.options !== "")
       throw new StoreError(51075, "options set in both $regex and $options");
-    return options === undefined ? arg : new BSONRegExp(arg.pattern, options);
-  }
-  if (typeof arg !== "string") throw new StoreError("BadValue", "$regex has to be a string");
-  return new BSONRegExp(arg, options ?? "");
+  } else if (typeof arg !== "string") throw new StoreError("BadValue", "$regex has to be a string");
+  const pattern = typeof arg === "string" ? arg : arg.pattern;
+  if (pattern.includes("\0")) throw new StoreError("BadValue", "a regular expression cannot contain a null byte");
+  checkRegexOptions(options ?? "");
+  return new BSONRegExp(pattern, options ?? (typeof arg === "string" ? "" : arg.options));
 }
 
 function regexTest(regex: BSONRegExp): LeafTest {
   const compiled = regexOf(regex);
-  return (v) => (typeof v === "string" ? compiled.test(v) : v instanceof BSONRegExp && sameValue(v, regex));
+  return (v) =>
+    typeof v === "string" || v instanceof BSONSymbol
+      ? compiled.test(typeof v === "string" ? v : v.value)
+      : v instanceof BSONRegExp && sameValue(v, regex);
 }
 
-/** Compiles the argument of $elemMatch (and of $pull) to a test of one array element. */
+/** Compiles the argument of $elemMatch to a test of one array element; an array in an array is a document whose fields are its indexes. */
 export function elementTest(arg: Doc, scope: Scope): LeafTest {
   const logical = ["$and", "$or", "$nor", "$expr"].includes(Object.keys(arg)[0] ?? "");
   if (isOperatorDoc(arg) && !logical) {
-    const test = all(compileOperators(["v"], arg, scope));
-    return (v) => v !== undefined && test({ v: Array.isArray(v) ? [v] : v });
+    const test = all(compileOperators([], arg, scope));
+    return (v) => v !== undefined && test(v);
   }
   const test = compileFilter(arg, scope);
-  return (v) => isDoc(v) && test(v);
+  return (v) => (isDoc(v) ? test(v) : Array.isArray(v) && test(Object.fromEntries(v.entries())));
 }
 
 function elementMatch(arg: Value, scope: Scope): LeafTest {
@@ -181,6 +186,9 @@ function elementMatch(arg: Value, scope: Scope): LeafTest {
 function allTest(parts: string[], arg: Value, scope: Scope): Predicate {
   if (!Array.isArray(arg)) throw new StoreError("BadValue", "$all needs an array");
   if (arg.length === 0) return () => false;
+  const inside = arg.filter((item) => isDoc(item) && Object.keys(item)[0] === "$elemMatch");
+  if (inside.length > 0 && inside.length < arg.length)
+    throw new StoreError("BadValue", "$all takes either $elemMatch alone or values alone");
   return all(
     arg.map((item) => {
       if (isDoc(item) && Object.keys(item)[0] === "$elemMatch")

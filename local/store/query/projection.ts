@@ -3,7 +3,7 @@ import { compileExpression } from "../expressions/expressions.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import { elementTest } from "./matcher.ts";
 import { field, setField } from "../bson/paths.ts";
-import { matchedElement } from "./positional.ts";
+import { positionalOf } from "./positional.ts";
 import { asNumber, isDoc, isNumeric, isTrue } from "../bson/values.ts";
 import type { Doc, Value } from "../bson/values.ts";
 
@@ -91,11 +91,12 @@ function collect(spec: Doc, prefix: string, site: ProjectionSite, out: Map<strin
 }
 
 function positionalLeaf(path: string, site: ProjectionSite): Leaf {
+  const find = positionalOf(site.filter, path, site.scope);
   return {
     kind: "reshape",
     value: (v, root) => {
       if (!Array.isArray(v)) return v;
-      const index = matchedElement(site.filter, root, path, site.scope);
+      const index = find(root);
       if (index === undefined)
         throw new StoreError(
           51246,

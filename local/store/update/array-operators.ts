@@ -1,9 +1,9 @@
 import { BSONRegExp } from "bson";
-import { sameValue } from "../bson/comparison.ts";
+import { compareValues, sameValue } from "../bson/comparison.ts";
 import { StoreError } from "../bson/errors.ts";
 import { copyValue } from "../expressions/expression-values.ts";
 import type { Scope } from "../expressions/expressions.ts";
-import { elementTest } from "../query/matcher.ts";
+import { compileFilter, isOperatorDoc } from "../query/matcher.ts";
 import { sortOrder } from "../query/sort.ts";
 import type { Target } from "./update-paths.ts";
 import { asNumber, isDoc, typeAlias } from "../bson/values.ts";
@@ -14,14 +14,17 @@ type Change = (target: Target) => boolean;
 function arrayAt(target: Target, op: string, path: string): Value[] | undefined {
   const v = target.get();
   if (v === undefined || Array.isArray(v)) return v;
-  throw new StoreError("BadValue", `The field '${path}' must be an array but is of type ${typeAlias(v)} (${op})`);
+  throw new StoreError(
+    op === "$pop" ? "TypeMismatch" : "BadValue",
+    `The field '${path}' must be an array but is of type ${typeAlias(v)} (${op})`,
+  );
 }
 
 function eachOf(arg: Doc, op: string): Value[] {
   const each = arg["$each"];
   if (!Array.isArray(each))
     throw new StoreError(
-      "BadValue",
+      op === "$addToSet" ? "TypeMismatch" : "BadValue",
       `The argument to $each in ${op} must be an array but it was of type ${typeAlias(each)}`,
     );
   return each;
@@ -44,10 +47,13 @@ function pushOrder(v: Value | undefined): ((a: Value, b: Value) => number) | und
   if (direction !== undefined) {
     if (direction !== 1 && direction !== -1)
       throw new StoreError("BadValue", "The $sort element value must be either 1 or -1");
-    const compare = sortOrder({ v: direction });
-    return (a, b) => compare({ v: a }, { v: b });
+    return (a, b) => compareValues(a, b) * direction;
   }
-  if (!isDoc(v))
+  if (
+    !isDoc(v) ||
+    Object.entries(v).some(([name, d]) => name.split(".").includes("") || ![1, -1].includes(asNumber(d) ?? 0)) ||
+    Object.keys(v).length === 0
+  )
     throw new StoreError(
       "BadValue",
       "The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields",
@@ -117,15 +123,15 @@ function keep(target: Target, op: string, path: string, drop: (v: Value) => bool
   return true;
 }
 
-/** $pull by value, by condition on scalars or by filter on embedded documents. */
+/** $pull by value, by condition on each element, or by filter on embedded documents. */
 export function pull(arg: Value, path: string, scope: Scope): Change {
-  if (arg instanceof BSONRegExp) {
-    const test = elementTest({ $regex: arg }, scope);
-    return (target) => keep(target, "$pull", path, test);
+  if (isOperatorDoc(arg) || arg instanceof BSONRegExp) {
+    const test = compileFilter({ v: arg }, scope);
+    return (target) => keep(target, "$pull", path, (v) => test({ v }));
   }
   if (!isDoc(arg)) return (target) => keep(target, "$pull", path, (v) => sameValue(v, arg));
-  const test = elementTest(arg, scope);
-  return (target) => keep(target, "$pull", path, test);
+  const test = compileFilter(arg, scope);
+  return (target) => keep(target, "$pull", path, (v) => isDoc(v) && test(v));
 }
 
 /** $pullAll by values. */

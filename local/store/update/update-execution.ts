@@ -10,7 +10,8 @@ import type { Scope } from "../expressions/expressions.ts";
 import { setField } from "../bson/paths.ts";
 import { prepare } from "../query/query-execution.ts";
 import type { Match } from "../query/query-execution.ts";
-import { compileUpdate } from "./update.ts";
+import { compileFilter } from "../query/matcher.ts";
+import { compileUpdate, immutableId } from "./update.ts";
 import type { Update } from "./update.ts";
 import { visitTargets } from "./update-paths.ts";
 import { isDoc } from "../bson/values.ts";
@@ -72,7 +73,13 @@ function checkId(id: Value): void {
 function upsertBase(filter: Doc, replacing: boolean): Doc {
   const doc: Doc = {};
   const seen = new Map<string, Value>();
-  for (const c of conjunctsOf(filter)) {
+  // An $or of one clause demands it.
+  const conjuncts = conjunctsOf(filter).flatMap((c) =>
+    c.op === "$or" && Array.isArray(c.arg) && c.arg.length === 1
+      ? c.arg.filter(isDoc).flatMap((d) => conjunctsOf(d))
+      : c,
+  );
+  for (const c of conjuncts) {
     const value = c.inElement
       ? undefined
       : c.op === "$eq"
@@ -97,12 +104,7 @@ function upsert(collection: Collection, s: UpdateStatement, update: Update): Upd
   const base = upsertBase(s.filter, update.kind === "replacement");
   const made = update.apply(base, true);
   const wanted = base["_id"];
-  if (wanted !== undefined && made["_id"] !== undefined && !sameValue(wanted, made["_id"])) {
-    throw new StoreError(
-      "ImmutableField",
-      "Performing an update on the path '_id' would modify the immutable field '_id'",
-    );
-  }
+  if (wanted !== undefined && made["_id"] !== undefined && !sameValue(wanted, made["_id"])) throw immutableId();
   const { doc, bytes } = newDocument(made);
   collection.insert(doc, bytes);
   return { matched: 0, modified: 0, upserted: doc["_id"] ?? null, after: { doc, bytes } };
@@ -125,7 +127,10 @@ export function runUpdate(
   if (s.multi && update.kind === "replacement")
     throw new StoreError("FailedToParse", "multi update is not supported for replacement-style update");
   if (s.multi && s.sort !== undefined) throw new StoreError("FailedToParse", "Cannot specify sort with multi=true");
-  if (collection === undefined) return { matched: 0, modified: 0 };
+  if (collection === undefined) {
+    compileFilter(s.filter, scope);
+    return { matched: 0, modified: 0 };
+  }
   const query = {
     filter: s.filter,
     ...(s.sort === undefined ? {} : { sort: s.sort }),
@@ -161,7 +166,10 @@ export function runDelete(
   s: { filter: Doc; multi: boolean; sort?: Doc; hint?: Value },
   scope: Scope,
 ): { deleted: number; before?: Match } {
-  if (collection === undefined) return { deleted: 0 };
+  if (collection === undefined) {
+    compileFilter(s.filter, scope);
+    return { deleted: 0 };
+  }
   const query = {
     filter: s.filter,
     ...(s.sort === undefined ? {} : { sort: s.sort }),

@@ -7,7 +7,7 @@ import { copyValue } from "../expressions/expression-values.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import { addToSet, pop, pull, pullAll, push } from "./array-operators.ts";
 import type { Target } from "./update-paths.ts";
-import { asNumber, isDoc, isNumeric, isTrue, typeAlias } from "../bson/values.ts";
+import { asNumber, isDoc, isNumeric, typeAlias } from "../bson/values.ts";
 import type { Value } from "../bson/values.ts";
 
 /** What one operator does at one place; true when it changed something. */
@@ -71,8 +71,8 @@ function extreme(sign: 1 | -1): UpdateOperator["compile"] {
 }
 
 function currentDate(arg: Value, path: string, scope: Scope): Change {
-  const type = isDoc(arg) ? arg["$type"] : isTrue(arg) && typeof arg === "boolean" ? "date" : undefined;
-  if (type !== "date" && type !== "timestamp")
+  const type = isDoc(arg) ? arg["$type"] : typeof arg === "boolean" ? "date" : undefined;
+  if ((type !== "date" && type !== "timestamp") || (isDoc(arg) && Object.keys(arg).length > 1))
     throw new StoreError("BadValue", `$currentDate of '${path}' takes true, {$type: 'date'} or {$type: 'timestamp'}`);
   const seconds = Math.floor(scope.now.getTime() / 1000);
   return (target) => assign(target, type === "date" ? scope.now : new Timestamp({ t: seconds, i: 1 }));
@@ -95,7 +95,7 @@ function bit(arg: Value, path: string): Change {
     return [op, v];
   });
   return (target) => {
-    const old = target.get() ?? 0;
+    const old = target.get() === undefined ? 0 : (target.get() ?? null);
     if (!isInteger(old))
       throw new StoreError(
         "BadValue",

@@ -4,7 +4,7 @@ import type { Scope } from "../expressions/expressions.ts";
 import { identical, sameValue } from "../bson/comparison.ts";
 import { compileFilter } from "../query/matcher.ts";
 import { field, setField } from "../bson/paths.ts";
-import { matchedElement } from "../query/positional.ts";
+import { positionalOf } from "../query/positional.ts";
 import { compileUpdatePipeline } from "./update-pipeline.ts";
 import { UPDATE_OPERATORS } from "./update-operators.ts";
 import type { Change } from "./update-operators.ts";
@@ -44,17 +44,20 @@ export function compileUpdate(u: Value, arrayFilters: Doc[], filter: Doc, scope:
   return operators(u, arrayFilters, filter, scope);
 }
 
-/** Puts `_id` first and refuses to change it. */
+/** The refusal to change or remove an `_id`. */
+export function immutableId(): StoreError {
+  return new StoreError(
+    "ImmutableField",
+    "Performing an update on the path '_id' would modify the immutable field '_id'",
+  );
+}
+
+/** Puts `_id` first and refuses to change it; an update without one keeps it. */
 function keepId(old: Doc, changed: Doc): Doc {
   const id = old["_id"];
   if (id === undefined) return changed;
   const own = changed["_id"];
-  if (own !== undefined && !sameValue(own, id)) {
-    throw new StoreError(
-      "ImmutableField",
-      "Performing an update on the path '_id' would modify the immutable field '_id'",
-    );
-  }
+  if (own !== undefined && !sameValue(own, id)) throw immutableId();
   const out = Object.keys(changed)[0] === "_id" && identical(own, id) ? changed : { _id: id, ...withoutId(changed) };
   return identical(out, old) ? old : out;
 }
@@ -115,8 +118,9 @@ function renameSteps(from: string, to: Value): { from: string; to: string } {
   if (from === to)
     throw new StoreError("BadValue", `The source and target field for $rename must differ: ${from}: "${to}"`);
   for (const path of [from, to])
-    if (path.includes("$"))
+    if (path.split(".").some((part) => part === "$" || part.startsWith("$[")))
       throw new StoreError("BadValue", `The source and destination field for $rename may not be dynamic: ${path}`);
+  checkUpdatePath(to, new Set(), new Set());
   return { from, to };
 }
 
@@ -156,12 +160,16 @@ function operators(u: Doc, arrayFilters: Doc[], filter: Doc, scope: Scope): Upda
       throw new StoreError("FailedToParse", `The array filter for identifier '${name}' was not used in the update`);
   refuseConflicts([...steps.map((s) => s.path), ...renames.flatMap((r) => [r.from, r.to])]);
   steps.sort((a, b) => comparePaths(a.path, b.path));
+  const finders = new Map<string, ReturnType<typeof positionalOf>>();
+  const finderOf = (path: string): ReturnType<typeof positionalOf> => {
+    const found = finders.get(path) ?? positionalOf(filter, path, scope);
+    finders.set(path, found);
+    return found;
+  };
   return {
     kind: "operators",
-    apply: (doc, inserting) => {
-      const context: PathContext = { filters, positional: (path) => matchedElement(filter, doc, path, scope) };
-      return applySteps(doc, steps, renames, context, inserting);
-    },
+    apply: (doc, inserting) =>
+      applySteps(doc, steps, renames, { filters, positional: (path) => finderOf(path)(doc) }, inserting),
   };
 }
 
@@ -203,12 +211,36 @@ function refuseConflicts(paths: string[]): void {
   }
 }
 
-function single(root: Doc, path: string, create: boolean, context: PathContext): Target | undefined {
+/** The one place a path of $rename leads to; arrays are not on its way. */
+function renamed(root: Doc, path: string, create: boolean, context: PathContext): Target | undefined {
+  let v: Value | undefined = root;
+  for (const name of path.split(".").slice(0, -1)) {
+    v = isDoc(v) ? field(v, name) : v;
+    if (Array.isArray(v))
+      throw new StoreError("BadValue", `The source and target field of $rename cannot be an array element: '${path}'`);
+    if (v !== undefined && !isDoc(v))
+      throw new StoreError("PathNotViable", `cannot use the part '${name}' of '${path}': it is ${typeAlias(v)}`);
+  }
   let found: Target | undefined;
   visitTargets(root, path, create, context, (t) => {
     found = t;
   });
   return found;
+}
+
+function applyRenames(out: Doc, renames: { from: string; to: string }[], context: PathContext): boolean {
+  let changed = false;
+  for (const { from, to } of renames) {
+    const source = renamed(out, from, false, context);
+    const value = source?.get();
+    if (source === undefined || value === undefined) continue;
+    source.remove();
+    const target = renamed(out, to, true, context);
+    target?.remove();
+    target?.set(value);
+    changed = true;
+  }
+  return changed;
 }
 
 function applySteps(
@@ -227,22 +259,14 @@ function applySteps(
     const v = field(out, name);
     if (typeof v === "object" && v !== null) setField(out, name, copyValue(v));
   }
-  let changed = false;
-  for (const { from, to } of renames) {
-    const source = single(out, from, false, context);
-    const value = source?.get();
-    if (source === undefined || value === undefined) continue;
-    source.remove();
-    const target = single(out, to, true, context);
-    target?.remove();
-    target?.set(value);
-    changed = true;
-  }
+  let changed = applyRenames(out, renames, context);
   for (const step of steps) {
     if (step.onInsertOnly && !inserting) continue;
     visitTargets(out, step.path, step.creates, context, (target) => {
       if (step.change(target)) changed = true;
     });
   }
-  return changed ? keepId(doc, out) : doc;
+  if (!changed) return doc;
+  if (doc["_id"] !== undefined && out["_id"] === undefined) throw immutableId();
+  return keepId(doc, out);
 }

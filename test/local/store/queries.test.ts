@@ -1,4 +1,4 @@
-import { BSONRegExp, Double, Long } from "bson";
+import { Binary, BSONRegExp, Decimal128, Double, Long, MinKey } from "bson";
 import type { Document } from "mongodb";
 import { refusal, storeUnderTest } from "./fixtures/store-under-test.ts";
 import type { StoreUnderTest } from "./fixtures/store-under-test.ts";
@@ -88,6 +88,33 @@ test.each(filters)("filter %j", async (filter, ids) => {
   const c = await t.fresh(people);
   expect((await c.find(filter).sort({ _id: 1 }).toArray()).map((d) => d["_id"])).toEqual(ids);
   expect(await c.countDocuments(filter)).toBe(ids.length);
+});
+
+const wide = [
+  { _id: 1, n: Long.MAX_VALUE },
+  { _id: 2, n: Long.fromString("-9223372036854775807") },
+  { _id: 3, n: Decimal128.fromString("9007199254740993") },
+  { _id: 4, n: new Binary(Buffer.from([0, 2])) },
+  { _id: 5, n: [[7], [[8]]] },
+  { _id: 6, n: new Double(1e30) },
+];
+const exact: [Document, number[]][] = [
+  [{ n: { $mod: [2, 1] } }, [1, 3]],
+  [{ n: { $mod: [2, -1] } }, [2]],
+  [{ n: { $mod: [Long.MAX_VALUE, 0] } }, [1, 2]],
+  [{ n: { $bitsAllSet: [62] } }, [1]],
+  [{ n: { $bitsAllSet: [200] } }, [2]],
+  [{ n: { $bitsAllSet: [9] } }, [1, 4]],
+  [{ n: { $bitsAnyClear: Long.MAX_VALUE } }, [2, 3, 4]],
+  [{ n: { $elemMatch: { $size: 1 } } }, [5]],
+  [{ n: { $elemMatch: { $elemMatch: { $gt: 5 } } } }, [5]],
+  [{ n: { $elemMatch: { 0: 7 } } }, [5]],
+  [{ missing: { $gt: new MinKey() } }, [1, 2, 3, 4, 5, 6]],
+];
+
+test.each(exact)("numbers of 64 bits and arrays in arrays: %j", async (filter, ids) => {
+  const c = await t.fresh(wide);
+  expect((await c.find(filter).sort({ _id: 1 }).toArray()).map((d) => d["_id"])).toEqual(ids);
 });
 
 test("sorts as MongoDB orders types; arrays by least and greatest element; skip and limit", async () => {
