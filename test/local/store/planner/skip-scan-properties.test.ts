@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 import type { Collection, Document, Filter, Sort } from "mongodb";
-import { boundsOf } from "../../../local/store/planner/index-bounds.ts";
-import { compareBytes } from "../../../local/store/indexes/byte-order.ts";
-import type { Index } from "../../../local/store/storage/collection.ts";
-import { conjunctsOf } from "../../../local/store/planner/conjuncts.ts";
-import { KeyMaker } from "../../../local/store/indexes/index-keys.ts";
-import { UNLIMITED } from "../../../local/store/budget.ts";
-import { compileFilter } from "../../../local/store/query/matcher.ts";
-import { outOfBounds } from "../../../local/store/planner/skip-scan.ts";
-import type { Doc } from "../../../local/store/bson/values.ts";
-import { storeUnderTest, type StoreUnderTest } from "./fixtures/store-under-test.ts";
+import { boundsOf } from "../../../../local/store/planner/index-bounds.ts";
+import { compareBytes } from "../../../../local/store/indexes/byte-order.ts";
+import type { Index } from "../../../../local/store/storage/collection.ts";
+import { conjunctsOf } from "../../../../local/store/planner/conjuncts.ts";
+import { KeyMaker } from "../../../../local/store/indexes/index-keys.ts";
+import { UNLIMITED } from "../../../../local/store/budget.ts";
+import { compileFilter } from "../../../../local/store/query/matcher.ts";
+import { outOfBounds } from "../../../../local/store/planner/skip-scan.ts";
+import type { Doc } from "../../../../local/store/bson/values.ts";
+import { storeUnderTest, type StoreUnderTest } from "../fixtures/store-under-test.ts";
 
 let t: StoreUnderTest;
 beforeAll(async () => {

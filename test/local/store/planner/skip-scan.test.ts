@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import type { Document, Sort } from "mongodb";
-import { partEnd } from "../../../local/store/indexes/key-decoder.ts";
-import { encodeKey } from "../../../local/store/indexes/key-encoder.ts";
-import type { Value } from "../../../local/store/bson/values.ts";
+import { partEnd } from "../../../../local/store/indexes/key-decoder.ts";
+import { encodeKey } from "../../../../local/store/indexes/key-encoder.ts";
+import type { Value } from "../../../../local/store/bson/values.ts";
 import { Binary, BSONRegExp, Code, Decimal128, Double, Long, MaxKey, MinKey, ObjectId, Timestamp } from "bson";
-import { storeUnderTest, type StoreUnderTest } from "./fixtures/store-under-test.ts";
+import { storeUnderTest, type StoreUnderTest } from "../fixtures/store-under-test.ts";
 
 let t: StoreUnderTest;
 beforeAll(async () => {

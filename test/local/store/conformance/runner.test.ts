@@ -6,11 +6,11 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { soundFile, wideFile, failPointFile, spoiled } from "./fixtures/conformance-files.ts";
-import { VARIANTS } from "./fixtures/conformance-variants.ts";
+import { soundFile, wideFile, failPointFile, spoiled } from "../fixtures/conformance-files.ts";
+import { VARIANTS } from "../fixtures/conformance-variants.ts";
 
 const RUN_TIMEOUT_MS = 60_000;
-const command = join(import.meta.dirname, "../../../local/store/conformance.ts");
+const command = join(import.meta.dirname, "../../../../local/store/conformance.ts");
 const embedded = (process.env["MONGODB_URI"] ?? "") === "";
 let scratch = "";
 

@@ -1,15 +1,15 @@
 /** The rules by which the conformance runner compares, reads values and versions, and takes its arguments. */
 import { BSON } from "mongodb";
-import { fromExtendedJson } from "../../../local/store/conformance/expectations/bson-values.ts";
-import { readArguments } from "../../../local/store/conformance/command-line.ts";
+import { fromExtendedJson } from "../../../../local/store/conformance/expectations/bson-values.ts";
+import { readArguments } from "../../../../local/store/conformance/command-line.ts";
 import {
   exactDifferences,
   match,
   type MatchScope,
   type Rootness,
-} from "../../../local/store/conformance/expectations/value-match.ts";
-import { compareVersions, parseVersion } from "../../../local/store/conformance/requirements.ts";
-import { withUriOptions } from "../../../local/store/conformance/server-under-test.ts";
+} from "../../../../local/store/conformance/expectations/value-match.ts";
+import { compareVersions, parseVersion } from "../../../../local/store/conformance/requirements.ts";
+import { withUriOptions } from "../../../../local/store/conformance/server-under-test.ts";
 
 describe("matching", () => {
   const scope: MatchScope = { valueEntity: () => ({ a: 1 }), sessionId: () => ({ id: "s" }) };

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import type { Collection, Document, Filter, Sort } from "mongodb";
 import { MongoClient } from "mongodb";
-import { startStore } from "../../../local/store/server.ts";
-import type { RunningStore } from "../../../local/store/server.ts";
+import { startStore } from "../../../../local/store/server.ts";
+import type { RunningStore } from "../../../../local/store/server.ts";
 
 /** What an index finds must be what looking at every document finds: random documents, filters and sorts, with and without indexes. */
 let store: RunningStore;
