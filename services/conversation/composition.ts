@@ -4,7 +4,7 @@ import { VARIABLES } from "../../shared/process/variables.ts";
 import { callEvaluations } from "./evaluation/call-evaluations.ts";
 import { speechCacheWarmer } from "./pipelines/cascaded/speech-cache-warmer.ts";
 import { pipelines } from "./pipelines/pipeline-factory.ts";
-import { deploymentModels } from "./providers/deployment-models.ts";
+import { DeploymentModels } from "./providers/deployment-models.ts";
 import { webRequester } from "./providers/web-request.ts";
 import { sessionRecordings } from "./recording/session-recordings.ts";
 import { compiledTemplates } from "./session/compiled-templates.ts";
@@ -13,7 +13,7 @@ import { attachAudioLeg, attachTextLeg } from "./session/media-attachment.ts";
 import { sessionSchema, type SessionDoc } from "./session/sessions.model.ts";
 import { sessionsRepository } from "./session/sessions.repository.ts";
 import { xmlDrivenConversations } from "./session/xml-driven-conversations.ts";
-import { streamLeg } from "./transport/stream-leg.ts";
+import { StreamLeg } from "./transport/stream-leg.ts";
 import { textRelayLeg } from "./transport/text-relay-leg.ts";
 
 /** Conversations one process runs at most. */
@@ -28,7 +28,7 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
   const { env, clock, ids, log, bus, nodeId: node_id } = deps;
   const sessions = sessionsRepository(deps.store().model("conversation_sessions", sessionSchema));
   const templates = compiledTemplates();
-  const models = deploymentModels({ env, clock, log });
+  const models = new DeploymentModels({ env, clock, log });
   const web = webRequester({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE }, clock);
   const evaluations = callEvaluations({ bus, clock, log, model: (template) => models.evaluation(template) });
   const recordings = sessionRecordings({ env, ids, bus, clock, log });
@@ -45,7 +45,7 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
   const attach = (socket: WebSocket, doc: SessionDoc): MediaAttachment =>
     doc.engine === "relay"
       ? attachTextLeg(textRelayLeg(socket), textRelay, clock)
-      : attachAudioLeg(streamLeg(socket, doc.stream), (template) => audio(template, doc), clock);
+      : attachAudioLeg(new StreamLeg(socket, doc.stream), (template) => audio(template, doc), clock);
 
   return { sessions, evaluations, recordings, conversations, xmlDriven, warmer, preparation, url, attach };
 }

@@ -22,25 +22,6 @@ interface Generation {
   result: DialogueEvent | null;
 }
 
-/** Generates one answer at a time, and may begin it before it is certain that the caller's turn is over. */
-export interface LlmRunner {
-  /** Begins what the dialogue would generate if this happened now. */
-  startPreemptive(event: DialogueEvent): void;
-  cancelPreemptive(): void;
-  /** Generates; a preemptive generation of the very same request is continued. */
-  generate(effect: GenerateEffect): void;
-  /** Aborts the generation under way. */
-  cancel(): void;
-  /** The same where the caller has interrupted it: `report` may still ask for the spoken text, and may start the next generation. */
-  interrupt(report: () => void): void;
-  /** A generation that is not preemptive is under way. */
-  readonly busy: boolean;
-  /** The part of it that was handed to speech. */
-  spokenText(): string;
-  /** Of the last generation, from the request to its first token, ms; null until there was one. */
-  readonly first_token_ms: number | null;
-}
-
 /** What generations are made with. `openSink` is called at the first token. */
 export interface LlmRunnerOptions {
   model: ChatModel;
@@ -60,7 +41,8 @@ export const plainText = (text: string): string => text.replace(UNSPEAKABLE, (c)
 
 const keyOf = ({ messages, tools }: GenerateEffect): string => JSON.stringify([messages, tools]);
 
-class SingleLlmRunner implements LlmRunner {
+/** Generates one answer at a time, and may begin it before it is certain that the caller's turn is over. */
+export class LlmRunner {
   readonly #o: LlmRunnerOptions;
   #preemptive: Generation | null = null;
   #current: Generation | null = null;
@@ -70,17 +52,21 @@ class SingleLlmRunner implements LlmRunner {
     this.#o = o;
   }
 
+  /** A generation that is not preemptive is under way. */
   get busy(): boolean {
     return this.#current !== null;
   }
+  /** Of the last generation, from the request to its first token, ms; null until there was one. */
   get first_token_ms(): number | null {
     return this.#firstTokenMs;
   }
 
+  /** The part of the generation under way that was handed to speech. */
   spokenText(): string {
     return this.#current?.said ?? "";
   }
 
+  /** Begins what the dialogue would generate if this happened now. */
   startPreemptive(event: DialogueEvent): void {
     const effects = this.#o.host.preview(event);
     const effect = effects.find((e) => e.type === "think");
@@ -99,6 +85,7 @@ class SingleLlmRunner implements LlmRunner {
     this.#preemptive = null;
   }
 
+  /** Generates; a preemptive generation of the very same request is continued. */
   generate(effect: GenerateEffect): void {
     this.cancel();
     const early = this.#preemptive;
@@ -112,6 +99,7 @@ class SingleLlmRunner implements LlmRunner {
     if (generation.result) this.#finish(generation, generation.result);
   }
 
+  /** Aborts the generation under way. */
   cancel(): void {
     const generation = this.#current;
     this.#current = null;
@@ -119,6 +107,7 @@ class SingleLlmRunner implements LlmRunner {
     generation?.sink?.end();
   }
 
+  /** The same where the caller has interrupted it: `report` may still ask for the spoken text, and may start the next generation. */
   interrupt(report: () => void): void {
     const generation = this.#current;
     generation?.abort.abort();
@@ -188,6 +177,3 @@ class SingleLlmRunner implements LlmRunner {
     this.#o.dispatch(result.type === "model_answered" ? { ...result, text: said } : { ...result, said });
   }
 }
-
-/** An idle runner. */
-export const llmRunner = (o: LlmRunnerOptions): LlmRunner => new SingleLlmRunner(o);

@@ -4,7 +4,7 @@ import { isBackchannel } from "../audio/endpointing.ts";
 import { codecFor } from "../audio/g711.ts";
 import type { VoiceActivity } from "../audio/port.ts";
 import type { Recorder } from "../recording/stereo-recorder.ts";
-import { audioPlayout, type AudioPlayout } from "../transport/audio-playout.ts";
+import { AudioPlayout } from "../transport/audio-playout.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
 import { bargeIn, type BargeIn, type BargeInOptions } from "./barge-in.ts";
 import { dtmfCollector, type DtmfCollector } from "./dtmf-collector.ts";
@@ -84,7 +84,7 @@ export class TurnTaking {
     this.#rate = rate;
     this.#decode = codec.decode;
     this.recorder = recorder;
-    this.#playout = audioPlayout({ leg, clock: o.clock, rate, encode: codec.encode, ...played });
+    this.#playout = new AudioPlayout({ leg, clock: o.clock, rate, encode: codec.encode, ...played });
     this.#processor = o.processor({ host, playout: this.#playout, format, events: this.#processorEvents(), now });
     this.#bargeIn = bargeInOn(host, this.#playout, this.#processor, { now, interrupt: () => this.#interrupt() });
     this.#sendDtmf = dtmfSender(o.dtmf, leg, host, (digits) => this.#processor.playAudio(dtmfTones(digits, rate)));

@@ -1,9 +1,7 @@
-import type { Clock } from "../../../shared/time/clock.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import type { ModelUse } from "../../../shared/contracts/records/models.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
-import type { Env } from "../../../shared/process/env.ts";
 import { recencyCache, type Cache } from "../../../shared/cache.ts";
-import type { Log } from "../../../shared/process/log.ts";
 import { modelAddresses, type ModelAddress, type ModelAddresses, type ModelKind } from "./addresses.ts";
 import { chatModel, EVALUATION_TOKEN_TIMEOUT_MS, TOKEN_TIMEOUT_MS } from "./llm/chat-model.ts";
 import { openAiChat } from "./llm/openai-chat.ts";
@@ -19,18 +17,6 @@ import { speechWithFailover } from "./tts/speech-failover.ts";
 /** What of a template chooses its models. */
 export type ModelChoice = Pick<TemplateRecord, "models" | "voice" | "language">;
 
-/** The models of a deployment. Each throws NOT_AVAILABLE for what the deployment does not have. */
-export interface DeploymentModels {
-  /** The three models of a cascaded pipeline. */
-  cascade(choice: ModelChoice): CascadeModels;
-  /** The language model alone, for conversations whose speech the carrier does. */
-  chat(choice: Pick<ModelChoice, "models">): ChatModel;
-  /** The model that evaluates an ended conversation; the conversation's own where the template names none. */
-  evaluation(choice: Pick<ModelChoice, "models">): ChatModel;
-  /** The address of the realtime model; `voice` is the template's, or else the endpoint's. */
-  realtime(choice: ModelChoice): ModelAddress & { readonly voice: string };
-}
-
 /** Models are kept for their cool-downs and open connections; there are as many as templates have different choices. */
 const MAX_KEPT_MODELS = 500;
 const DEFAULT_RATE = 24_000;
@@ -45,23 +31,25 @@ function cachedModel<T extends {}>(cache: Cache<T>, choice: unknown, make: () =>
   return made;
 }
 
-class Models implements DeploymentModels {
-  readonly #env: Env;
-  readonly #clock: Clock;
-  readonly #log: Log;
+/** The models of a deployment. Each throws NOT_AVAILABLE for what the deployment does not have. All conversations of the process share one speech cache. */
+export class DeploymentModels {
+  readonly #env: ServiceDeps["env"];
+  readonly #clock: ServiceDeps["clock"];
+  readonly #log: ServiceDeps["log"];
   readonly #addresses: ModelAddresses;
   readonly #speechCache = speechCache();
   readonly #chats = recencyCache<ChatModel>({ max: MAX_KEPT_MODELS });
   readonly #speech = recencyCache<SpeechModel>({ max: MAX_KEPT_MODELS });
   readonly #transcription = recencyCache<TranscriptionModel>({ max: MAX_KEPT_MODELS });
 
-  constructor({ env, clock, log }: { env: Env; clock: Clock; log: Log }) {
+  constructor({ env, clock, log }: Pick<ServiceDeps, "env" | "clock" | "log">) {
     this.#env = env;
     this.#clock = clock;
     this.#log = log;
     this.#addresses = modelAddresses(env);
   }
 
+  /** The three models of a cascaded pipeline. */
   cascade({ models, voice }: ModelChoice): CascadeModels {
     return {
       chat: this.#chatFor(models.chat, "chat"),
@@ -70,14 +58,17 @@ class Models implements DeploymentModels {
     };
   }
 
+  /** The language model alone, for conversations whose speech the carrier does. */
   chat({ models }: Pick<ModelChoice, "models">): ChatModel {
     return this.#chatFor(models.chat, "chat");
   }
 
+  /** The model that evaluates an ended conversation; the conversation's own where the template names none. */
   evaluation({ models }: Pick<ModelChoice, "models">): ChatModel {
     return this.#chatFor(models.evaluation ?? models.chat, "evaluation");
   }
 
+  /** The address of the realtime model; `voice` is the template's, or else the endpoint's. */
   realtime({ models, voice }: ModelChoice): ModelAddress & { readonly voice: string } {
     const { first } = this.#addresses.addressFor(models.realtime, "realtime");
     return { ...first, voice: voice ?? first.voice ?? this.#env.REALTIME_VOICE };
@@ -137,6 +128,3 @@ class Models implements DeploymentModels {
     });
   }
 }
-
-/** The models of this deployment. All conversations of the process share one speech cache. */
-export const deploymentModels = (deps: { env: Env; clock: Clock; log: Log }): DeploymentModels => new Models(deps);

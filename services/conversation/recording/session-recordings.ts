@@ -21,14 +21,6 @@ export interface SessionRecordingsDeps {
   log: Log;
 }
 
-/** Recordings of conversations that this process makes itself. */
-export interface SessionRecordings {
-  /** Starts a recording. Neither it nor its recorder throws: failures are logged. */
-  record(call_ref: string, rate: 8000 | 16_000): Recorder;
-  /** Recovers recordings of crashed processes and of conversations whose dialer could not be reached; to be called at the start and periodically. Resolves with the number that was kept. */
-  recoverLeftovers(): Promise<number>;
-}
-
 /** Folder of unfinished recordings; no storage key begins with a dot. */
 const UNFINISHED = ".talks";
 const CONTENT_TYPE = "audio/wav";
@@ -42,7 +34,7 @@ const NAME = /^(\d{4}-\d{2}-\d{2})_([0-9a-fA-F-]{36}\.[1-9]\d*)\.wav$/;
 const isGone = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
 
-class Recordings implements SessionRecordings {
+class Recordings {
   readonly #deps: SessionRecordingsDeps;
   readonly #dir: string;
   readonly #local: Storage;
@@ -56,6 +48,7 @@ class Recordings implements SessionRecordings {
     this.#local = localFolder({ dir: env.RECORDINGS_DIR, clock, ids });
   }
 
+  /** Starts a recording. Neither it nor its recorder throws: failures are logged. */
   record(call_ref: string, rate: 8000 | 16_000): Recorder {
     const { clock, log } = this.#deps;
     const name = `${clock.now().toISOString().slice(0, DAY_CHARS)}_${call_ref}.wav`;
@@ -87,6 +80,7 @@ class Recordings implements SessionRecordings {
     };
   }
 
+  /** Recovers recordings of crashed processes and of conversations whose dialer could not be reached; to be called at the start and periodically. Resolves with the number that was kept. */
   async recoverLeftovers(): Promise<number> {
     let recovered = 0;
     await this.#touchInUse();
@@ -165,6 +159,9 @@ class Recordings implements SessionRecordings {
     }
   }
 }
+
+/** Recordings of conversations that this process makes itself. */
+export type SessionRecordings = Pick<Recordings, "record" | "recoverLeftovers">;
 
 /** Records into the folder of all recordings. */
 export const sessionRecordings = (deps: SessionRecordingsDeps): SessionRecordings => new Recordings(deps);

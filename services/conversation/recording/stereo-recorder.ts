@@ -1,6 +1,6 @@
 import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { Pcm } from "../audio/port.ts";
-import { stereoWindow, type Channel } from "./stereo-window.ts";
+import { StereoWindow, type Channel } from "./stereo-window.ts";
 
 /** Records a conversation in stereo: the caller left, the agent right. Its calls never block. */
 export interface Recorder {
@@ -87,7 +87,7 @@ export function stereoRecorder({ rate, clock, open, onFault: fault }: RecorderDe
   const startMs = clock.monotonicMs();
   const sink = open();
   const writer = pieceWriter(sink);
-  const window = stereoWindow(rate, WINDOW_SECONDS);
+  const window = new StereoWindow(rate, WINDOW_SECONDS);
   let ended: Promise<void> | null = null;
 
   const positionOf = (at_ms: number): number =>
@@ -99,7 +99,7 @@ export function stereoRecorder({ rate, clock, open, onFault: fault }: RecorderDe
   const add = (channel: Channel, pcm: Pcm, at_ms: number): void => {
     if (ended) return;
     const complete = positionOf(clock.monotonicMs() - LATENESS_MS);
-    if (complete - window.begin() >= PIECE_SECONDS * rate) write(complete);
+    if (complete - window.begin >= PIECE_SECONDS * rate) write(complete);
     if (at_ms - startMs < MAX_SECONDS * MS_PER_SECOND) window.put(channel, pcm, positionOf(at_ms));
   };
   const finish = async (): Promise<void> => {

@@ -7,16 +7,6 @@ export interface StereoPiece {
   readonly interleaved: Int16Array;
 }
 
-/** The last seconds of a recording, in which audio is placed by its time; what is taken out is final. Positions are samples since the beginning. */
-export interface StereoWindow {
-  /** Places audio of a channel at about this position. */
-  put(channel: Channel, pcm: Pcm, at: number): void;
-  /** Takes everything before `upTo` out; null: only silence. */
-  take(upTo: number): StereoPiece | null;
-  /** First position of the window. */
-  begin(): number;
-}
-
 /** 0, left: the caller; 1, right: the agent. */
 export type Channel = 0 | 1;
 
@@ -31,7 +21,8 @@ interface Track {
   gapTo: number;
 }
 
-class Window implements StereoWindow {
+/** The last seconds of a recording, in which audio is placed by its time; what is taken out is final. Positions are samples since the beginning. */
+export class StereoWindow {
   readonly #samples: Int16Array;
   readonly #jitter: number;
   readonly #tracks: readonly [Track, Track] = [
@@ -41,16 +32,19 @@ class Window implements StereoWindow {
   readonly #length: number;
   #begin = 0;
 
+  /** A window of `seconds` at `rate` samples a second. */
   constructor(rate: number, seconds: number) {
     this.#length = Math.round(rate * seconds);
     this.#samples = new Int16Array(this.#length * CHANNELS);
     this.#jitter = Math.round((rate * JITTER_MS) / MS_PER_SECOND);
   }
 
-  begin(): number {
+  /** First position of the window. */
+  get begin(): number {
     return this.#begin;
   }
 
+  /** Places audio of a channel at about this position. */
   put(channel: Channel, pcm: Pcm, at: number): void {
     const track = this.#tracks[channel];
     if (at - track.end > this.#jitter) {
@@ -64,6 +58,7 @@ class Window implements StereoWindow {
     track.end += Math.max(0, pcm.length - excess);
   }
 
+  /** Takes everything before `upTo` out; null: only silence. */
   take(upTo: number): StereoPiece | null {
     const from = this.#begin;
     const count = Math.min(upTo - from, this.#length);
@@ -98,6 +93,3 @@ class Window implements StereoWindow {
     this.#samples[(at - this.#begin) * CHANNELS + channel] = sample;
   }
 }
-
-/** An empty window of `seconds` at `rate` samples a second. */
-export const stereoWindow = (rate: number, seconds: number): StereoWindow => new Window(rate, seconds);

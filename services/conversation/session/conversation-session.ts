@@ -49,19 +49,10 @@ export interface AnsweredCall {
   signals_beep: boolean;
 }
 
-/** A live conversation. */
-export interface ConversationSession {
+/** A live conversation: runs the dialogue on its pipeline, keeps the lease alive, settles exactly once. This process must own the attempt's lease. */
+export class ConversationSession {
   readonly call_ref: string;
-  signal(signal: SessionSignal): void;
-  /** Closes its leg now, even in the middle of a goodbye. */
-  closeLeg(): void;
   /** Resolves when the conversation is over and its facts are settled, or left to the sweep. */
-  readonly ended: Promise<void>;
-}
-
-/** One conversation: runs the dialogue on its pipeline, keeps the lease alive, settles exactly once. */
-class LiveSession implements ConversationSession {
-  readonly call_ref: string;
   readonly ended: Promise<void>;
   readonly #deps: SessionDeps;
   readonly #doc: SessionDoc;
@@ -132,6 +123,7 @@ class LiveSession implements ConversationSession {
     this.#loop.start(this.#pipeline);
   }
 
+  /** Closes its leg now, even in the middle of a goodbye. */
   closeLeg(): void {
     this.#pipeline.closeLeg();
   }
@@ -250,12 +242,3 @@ class LiveSession implements ConversationSession {
     );
   }
 }
-
-/** Starts a conversation on its media; this process must own the attempt's lease. */
-export const startSession = (
-  deps: SessionDeps,
-  doc: SessionDoc,
-  template: CompiledTemplate,
-  answered: AnsweredCall,
-  open: OpenPipeline,
-): ConversationSession => new LiveSession(deps, doc, template, answered, open);

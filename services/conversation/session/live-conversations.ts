@@ -7,9 +7,8 @@ import { errorForLog, type Log } from "../../../shared/process/log.ts";
 import type { UpgradeRequest } from "../transport/media-server.ts";
 import type { CompiledTemplate, CompiledTemplates } from "./compiled-templates.ts";
 import {
-  startSession,
   type AnsweredCall,
-  type ConversationSession,
+  ConversationSession,
   type OpenPipeline,
   type SessionDeps,
   type SessionSignal,
@@ -128,7 +127,7 @@ export function liveConversations(deps: LiveConversationsDeps): LiveConversation
     handingOver.delete(doc._id);
     if (!joined.go) return turnAway(deps, media, doc);
     const answered = answeredCall(joined, clock);
-    const session = startSession(sessionDeps, doc, template, answered, open);
+    const session = new ConversationSession(sessionDeps, doc, template, answered, open);
     live.set(doc._id, session);
     for (const signal of signals) session.signal(signal);
     await markBegun(deps, doc, answered.at);

@@ -10,7 +10,7 @@ import type { CompiledTemplates, CompiledTemplate } from "./compiled-templates.t
 import { attachTextLeg } from "./media-attachment.ts";
 import { carrierTempo, type CarrierTempo } from "../transport/carrier-tempo.ts";
 import type { TextLeg } from "../transport/port.ts";
-import { xmlDrivenLeg, type XmlDrivenLeg } from "../transport/xml-driven-leg.ts";
+import { XmlDrivenLeg } from "../transport/xml-driven-leg.ts";
 import type { SessionsRepository } from "./sessions.repository.ts";
 import type { LiveConversations } from "./live-conversations.ts";
 
@@ -65,7 +65,7 @@ export function xmlDrivenConversations({
     const { language, voice } = template.template;
     const known = tempos.get(provider) ?? carrierTempo();
     tempos.set(provider, known);
-    const leg = xmlDrivenLeg({ clock, call_id, language, voice, tempo: known });
+    const leg = new XmlDrivenLeg({ clock, call_id, language, voice, tempo: known });
     legs.set(call_ref, leg);
     void conversations.run(attachTextLeg(leg, pipeline, clock), doc).finally(() => {
       if (legs.get(call_ref) === leg) legs.delete(call_ref);

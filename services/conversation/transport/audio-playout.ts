@@ -24,37 +24,6 @@ export interface PartSink {
   end(): void;
 }
 
-/** Our speech on its way to the caller: paced, in order, with an exact account of what was heard. */
-export interface AudioPlayout {
-  /** Appends a part to the queue. */
-  add(part: PartSpec): PartSink;
-  /** Sends the frames that are due. To be called every FRAME_MS. */
-  tick(): void;
-  /** Falls silent at once and keeps what was not heard. */
-  pause(): void;
-  /** Continues where the caller stopped hearing. */
-  resume(): void;
-  readonly paused: boolean;
-  /** Falls silent and drops the queue. */
-  flush(): Cut;
-  /** Closes the account of what was heard so far: a later cut covers later speech only. */
-  commitHeard(): void;
-  /** The words heard so far of the utterance heard last. */
-  readonly spoken: string;
-  /** Audio is queued, in flight or awaited. */
-  readonly busy: boolean;
-  /** Audio of the queued parts was heard or is in flight. */
-  readonly audible: boolean;
-  /** Audio not heard yet, ms; Infinity while a part has not ended. */
-  readonly leftMs: number;
-  /** Every queued part may be interrupted. */
-  readonly interruptible: boolean;
-  /** The carrier returned a mark, played or cleared. */
-  markReturned(name: string): void;
-  /** Monotonic time at which the first frame since the last silence was sent; null: silent. */
-  readonly audibleSince: number | null;
-}
-
 /** Dependencies of a playout. `played` gets every frame when the caller hears it, for the recorder. */
 export interface AudioPlayoutDeps {
   leg: Pick<MediaLeg, "write" | "mark" | "clear">;
@@ -69,7 +38,8 @@ interface FrameInFlight extends QueuedFrame {
   readonly at_ms: number;
 }
 
-class PacedPlayout implements AudioPlayout {
+/** Our speech on its way to the caller: paced, in order, with an exact account of what was heard. */
+export class AudioPlayout {
   readonly #deps: AudioPlayoutDeps;
   readonly #frameSamples: number;
   readonly #queue: PlayoutQueue;
@@ -92,26 +62,33 @@ class PacedPlayout implements AudioPlayout {
   get paused(): boolean {
     return this.#paused;
   }
+  /** Monotonic time at which the first frame since the last silence was sent; null: silent. */
   get audibleSince(): number | null {
     return this.#audibleSince;
   }
+  /** Audio is queued, in flight or awaited. */
   get busy(): boolean {
     return !this.#queue.isEmpty || this.#inFlight.length > 0 || this.#awaitedMark !== null;
   }
+  /** The words heard so far of the utterance heard last. */
   get spoken(): string {
     this.#hearDue(this.#deps.clock.monotonicMs());
     return this.#queue.spoken();
   }
+  /** Audio of the queued parts was heard or is in flight. */
   get audible(): boolean {
     return this.#inFlight.length > 0 || this.#queue.begun;
   }
+  /** Audio not heard yet, ms; Infinity while a part has not ended. */
   get leftMs(): number {
     return this.#queue.leftMs;
   }
+  /** Every queued part may be interrupted. */
   get interruptible(): boolean {
     return this.#queue.interruptible;
   }
 
+  /** Appends a part to the queue. */
   add(spec: PartSpec): PartSink {
     const part = this.#queue.add(spec);
     return {
@@ -131,6 +108,7 @@ class PacedPlayout implements AudioPlayout {
     };
   }
 
+  /** Sends the frames that are due. To be called every FRAME_MS. */
   tick(): void {
     const now = this.#deps.clock.monotonicMs();
     this.#hearDue(now);
@@ -150,17 +128,20 @@ class PacedPlayout implements AudioPlayout {
     if (!this.busy) this.#audibleSince = null;
   }
 
+  /** Falls silent at once and keeps what was not heard. */
   pause(): void {
     if (this.#paused) return;
     this.#stop();
     this.#paused = true;
   }
 
+  /** Continues where the caller stopped hearing. */
   resume(): void {
     this.#paused = false;
     this.#audibleSince = null;
   }
 
+  /** Falls silent and drops the queue. */
   flush(): Cut {
     this.#stop();
     this.#paused = false;
@@ -170,10 +151,12 @@ class PacedPlayout implements AudioPlayout {
     return cut;
   }
 
+  /** Closes the account of what was heard so far: a later cut covers later speech only. */
   commitHeard(): void {
     this.#queue.commitHeard();
   }
 
+  /** The carrier returned a mark, played or cleared. */
   markReturned(name: string): void {
     if (this.#awaitedMark?.name === name) this.#awaitedMark = null;
   }
@@ -216,6 +199,3 @@ class PacedPlayout implements AudioPlayout {
     if (cleared) this.#deps.leg.clear();
   }
 }
-
-/** A playout that is silent. */
-export const audioPlayout = (deps: AudioPlayoutDeps): AudioPlayout => new PacedPlayout(deps);

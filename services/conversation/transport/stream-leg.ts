@@ -9,8 +9,8 @@ const MAX_MARKS = 1000;
 const UNSUPPORTED_DATA = 1003;
 const DTMF_KEY = /^[0-9*#A-D]$/i;
 
-/** A leg over a carrier's stream of JSON frames with audio. */
-class StreamLeg implements MediaLeg, StreamEvents {
+/** A leg over a carrier's stream of JSON frames with audio. `dialect`: how the stream speaks; null: the carrier has none, and whatever comes is refused. */
+export class StreamLeg implements MediaLeg, StreamEvents {
   readonly sendDtmf?: (digits: string) => void;
   readonly #socket: LegSocket;
   readonly #codec: StreamCodec | null;
@@ -143,6 +143,3 @@ class StreamLeg implements MediaLeg, StreamEvents {
     if (codec && this.#events.isOpen() && !this.#closing && this.#format) sendFrame(this.#socket, frame(codec));
   }
 }
-
-/** Opens a leg over a carrier's socket. `dialect`: how its stream speaks; null: the carrier has none, and whatever comes is refused. */
-export const streamLeg = (socket: LegSocket, dialect: StreamDialect | null): MediaLeg => new StreamLeg(socket, dialect);

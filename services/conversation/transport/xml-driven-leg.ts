@@ -13,14 +13,6 @@ export interface TurnInput {
   follows: number | null;
 }
 
-/** A text leg of an XML-driven call: the carrier asks for a document at the answer and after each input. */
-export interface XmlDrivenLeg extends TextLeg {
-  /** The carrier asks for the next document. */
-  turn(input: TurnInput): Promise<XmlTurnReply>;
-  /** The carrier's side of the call is over. */
-  callEnded(): void;
-}
-
 /** Dependencies of a leg and what it needs to know of its call. */
 export interface XmlDrivenLegDeps {
   clock: Clock;
@@ -75,8 +67,11 @@ interface Message {
 const secondsOf = (idle_ms: number): number =>
   Math.min(MAX_LISTEN_SECONDS, Math.max(MIN_LISTEN_SECONDS, Math.ceil(idle_ms / MS_PER_SECOND)));
 
-/** One XML-driven call: speech is kept until the carrier asks, and the carrier's request stays open until there is a document to send. */
-class XmlDrivenCall implements XmlDrivenLeg {
+/**
+ * A text leg of an XML-driven call: the carrier asks for a document at the answer and after each input. Speech is kept until it
+ * asks, and its request stays open until there is a document to send.
+ */
+export class XmlDrivenLeg implements TextLeg {
   readonly #deps: XmlDrivenLegDeps;
   readonly #utterances = utteranceBuffer();
   #events: TextLegEvents = NO_RECEIVER;
@@ -133,6 +128,7 @@ class XmlDrivenCall implements XmlDrivenLeg {
     this.callEnded();
   }
 
+  /** The carrier's side of the call is over. */
   callEnded(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -141,6 +137,7 @@ class XmlDrivenCall implements XmlDrivenLeg {
     this.#events.closed();
   }
 
+  /** The carrier asks for the next document. */
   turn(input: TurnInput): Promise<XmlTurnReply> {
     if (this.#pending) return this.#pending.reply;
     const last = this.#last;
@@ -199,10 +196,7 @@ class XmlDrivenCall implements XmlDrivenLeg {
   }
 
   #openReply(): PendingReply {
-    let resolve: (reply: XmlTurnReply) => void = () => undefined;
-    const reply = new Promise<XmlTurnReply>((done) => {
-      resolve = done;
-    });
+    const { promise: reply, resolve } = Promise.withResolvers<XmlTurnReply>();
     const pending: PendingReply = {
       reply,
       resolve,
@@ -262,6 +256,3 @@ class XmlDrivenCall implements XmlDrivenLeg {
     );
   }
 }
-
-/** Opens the leg when a call is answered. */
-export const xmlDrivenLeg = (deps: XmlDrivenLegDeps): XmlDrivenLeg => new XmlDrivenCall(deps);

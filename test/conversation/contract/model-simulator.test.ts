@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { startModels } from "../../../local/models/server.ts";
-import { deploymentModels } from "../../../services/conversation/providers/deployment-models.ts";
+import { DeploymentModels } from "../../../services/conversation/providers/deployment-models.ts";
 import { resampleAll } from "../../../services/conversation/audio/resampler.ts";
 import { systemClock } from "../../../shared/time/clock.ts";
 import { readEnv } from "../../../shared/process/env.ts";
@@ -19,7 +19,7 @@ describe("the models of a deployment on the simulator", () => {
   afterAll(() => server.close());
 
   const modelsOf = (more: Record<string, string> = {}) =>
-    deploymentModels({
+    new DeploymentModels({
       clock: systemClock,
       log: pino({ enabled: false }),
       env: readEnv({

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { ModelError } from "../../../services/conversation/providers/port.ts";
-import { deploymentModels } from "../../../services/conversation/providers/deployment-models.ts";
+import { DeploymentModels } from "../../../services/conversation/providers/deployment-models.ts";
 import { readEnv } from "../../../shared/process/env.ts";
 import { startScriptedModel } from "../fixtures/scripted-model.ts";
 import { until } from "../../../local/harness/stage.ts";
@@ -17,7 +17,7 @@ test.each([
   const model = await startScriptedModel();
   model.reply = () => ({ hang: true });
   const clock = virtualClock();
-  const models = deploymentModels({
+  const models = new DeploymentModels({
     clock,
     log: pino({ enabled: false }),
     env: readEnv({ OPENAI_BASE_URL: model.url, OPENAI_MODEL: "m" }),

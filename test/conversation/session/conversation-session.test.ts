@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
-import { startSession, type SessionDeps } from "../../../services/conversation/session/conversation-session.ts";
+import { ConversationSession, type SessionDeps } from "../../../services/conversation/session/conversation-session.ts";
 import type { SessionDoc } from "../../../services/conversation/session/sessions.model.ts";
 import type { SessionsRepository } from "../../../services/conversation/session/sessions.repository.ts";
 import type { ChatModel } from "../../../services/conversation/providers/port.ts";
@@ -117,7 +117,7 @@ function hold(
     env: readEnv({ NODE_ENV: "test", ...options.env }),
   };
   const template = flowTemplate();
-  const session = startSession(
+  const session = new ConversationSession(
     shop,
     docOf(),
     { template, flow: testFlow() },

@@ -2,7 +2,7 @@ import { jest } from "@jest/globals";
 import { pino } from "pino";
 import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
-import { startSession, type SessionDeps } from "../../../services/conversation/session/conversation-session.ts";
+import { ConversationSession, type SessionDeps } from "../../../services/conversation/session/conversation-session.ts";
 import { recoveredFacts } from "../../../services/conversation/session/conversation-settlement.ts";
 import type { SessionDoc } from "../../../services/conversation/session/sessions.model.ts";
 import type { SessionsRepository } from "../../../services/conversation/session/sessions.repository.ts";
@@ -120,7 +120,7 @@ function hold(
     env: readEnv({ NODE_ENV: "test", ...options.env }),
   };
   const template = flowTemplate();
-  const session = startSession(
+  const session = new ConversationSession(
     shop,
     docOf(),
     { template, flow: testFlow() },

@@ -1,6 +1,6 @@
 import { frameClock } from "../../../services/conversation/transport/frame-clock.ts";
 import { spokenPrefix } from "../../../services/conversation/audio/speech-duration.ts";
-import { LEAD_MS, audioPlayout } from "../../../services/conversation/transport/audio-playout.ts";
+import { LEAD_MS, AudioPlayout } from "../../../services/conversation/transport/audio-playout.ts";
 import { FRAME_MS } from "../../../services/conversation/transport/port.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
@@ -14,7 +14,7 @@ function carrier() {
   const marks: string[] = [];
   let clears = 0;
   const recorded: { at: number; samples: number }[] = [];
-  const playout = audioPlayout({
+  const playout = new AudioPlayout({
     clock,
     rate: RATE,
     encode: (pcm) => new Uint8Array(pcm.slice().buffer),

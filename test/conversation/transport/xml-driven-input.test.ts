@@ -1,9 +1,9 @@
 import { carrierTempo } from "../../../services/conversation/transport/carrier-tempo.ts";
-import type { xmlDrivenLeg } from "../../../services/conversation/transport/xml-driven-leg.ts";
+import type { XmlDrivenLeg } from "../../../services/conversation/transport/xml-driven-leg.ts";
 import { FLOOR, LISTEN, LOOSE, openXmlLeg } from "../fixtures/xml-leg.ts";
 
 describe("silence", () => {
-  const reprompt = (leg: ReturnType<typeof xmlDrivenLeg>, name: string): void => {
+  const reprompt = (leg: XmlDrivenLeg, name: string): void => {
     if (name === "silence") leg.say("Still there?", LOOSE);
     if (name === "silence" || name === "speaking") leg.giveFloor?.(FLOOR);
   };

@@ -1,10 +1,10 @@
 import type { Endpointing } from "../../audio/port.ts";
 import { energyVad } from "../../audio/vad.ts";
 import type { CascadeModels } from "../../providers/port.ts";
-import { llmRunner, type LlmRunner } from "../llm-runner.ts";
+import { LlmRunner } from "../llm-runner.ts";
 import type { ProcessorContext, VoiceProcessor } from "../voice-processor.ts";
-import { sttInput, type SttInput } from "./stt-input.ts";
-import { ttsOutput, type TtsOutput } from "./tts-output.ts";
+import { SttInput } from "./stt-input.ts";
+import { TtsOutput } from "./tts-output.ts";
 
 /** What cascaded processors are made with. */
 export interface CascadedProcessorOptions {
@@ -15,7 +15,7 @@ export interface CascadedProcessorOptions {
 }
 
 const openTts = (speech: CascadeModels["speech"], { playout, format, events }: ProcessorContext): TtsOutput =>
-  ttsOutput({
+  new TtsOutput({
     speech,
     playout,
     rate: format.rate,
@@ -29,7 +29,7 @@ const openStt = (
   { host, format: { rate }, events, now }: ProcessorContext,
   llm: LlmRunner,
 ): SttInput =>
-  sttInput({
+  new SttInput({
     model: models.transcription,
     vad: energyVad({ rate }),
     judge,
@@ -57,7 +57,7 @@ const openStt = (
 export function cascadedProcessor(o: CascadedProcessorOptions, context: ProcessorContext): VoiceProcessor {
   const { host, playout, now } = context;
   const tts = openTts(o.models.speech, context);
-  const llm = llmRunner({
+  const llm = new LlmRunner({
     model: o.models.chat,
     host,
     now,

@@ -42,16 +42,6 @@ export interface SttInputOptions {
   expectsShort(): boolean;
 }
 
-/** Recognises the caller's turns. */
-export interface SttInput {
-  /** Audio of the caller; gives the voice activity after it. */
-  push(pcm: Pcm): VoiceActivity;
-  /** A turn is under way that is not reported yet. */
-  readonly hasPendingSpeech: boolean;
-  /** Discards what was heard of the present turn. */
-  discardTurn(): void;
-}
-
 interface Turn {
   readonly stream: Transcription;
   readonly abort: AbortController;
@@ -68,7 +58,8 @@ interface Turn {
   midTranscribed: boolean;
 }
 
-class VadSttInput implements SttInput {
+/** Recognises the caller's turns. */
+export class SttInput {
   readonly #o: SttInputOptions;
   readonly #preRoll: PreRoll;
   #turn: Turn | null = null;
@@ -78,10 +69,12 @@ class VadSttInput implements SttInput {
     this.#preRoll = preRoll((o.rate * PRE_ROLL_MS) / MS_PER_SECOND);
   }
 
+  /** A turn is under way that is not reported yet. */
   get hasPendingSpeech(): boolean {
     return this.#turn !== null;
   }
 
+  /** Audio of the caller; gives the voice activity after it. */
   push(pcm: Pcm): VoiceActivity {
     const activity = this.#o.vad.push(pcm);
     if (!this.#turn && activity.speaking) this.#begin();
@@ -96,6 +89,7 @@ class VadSttInput implements SttInput {
     return activity;
   }
 
+  /** Discards what was heard of the present turn. */
   discardTurn(): void {
     const turn = this.#turn;
     this.#turn = null;
@@ -194,6 +188,3 @@ class VadSttInput implements SttInput {
     if (text !== "") this.#o.events.probableTurn(text);
   }
 }
-
-/** STT input that has heard nothing yet. */
-export const sttInput = (o: SttInputOptions): SttInput => new VadSttInput(o);

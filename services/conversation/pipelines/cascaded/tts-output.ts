@@ -2,30 +2,11 @@ import type { SpeechModel } from "../../providers/port.ts";
 import type { PartSink, AudioPlayout } from "../../transport/audio-playout.ts";
 import { resampler } from "../../audio/resampler.ts";
 import { sentenceChunker } from "../../audio/sentence-chunker.ts";
+import type { TokenSink } from "../llm-runner.ts";
 import { speakable } from "../../audio/speakable-text.ts";
 
 /** Texts synthesised at once: the one that plays, and the next. */
 const AT_ONCE = 2;
-
-/** An utterance that is spoken while it is still being generated. */
-export interface Utterance {
-  push(piece: string): void;
-  end(): void;
-}
-
-/** Synthesises texts in the order they were given. */
-export interface TtsOutput {
-  /** An utterance that comes in pieces; its sentences are spoken as they are complete. */
-  open(how: { interruptible: boolean }): Utterance;
-  /** A text that is complete. */
-  say(text: string, how: { interruptible: boolean; aside?: boolean }): void;
-  /** Audio that is no speech. */
-  playAudio(pcm: Int16Array): void;
-  /** Drops all that is not spoken yet; the playout is not touched. */
-  drop(): void;
-  /** An utterance is not complete, or a text waits for its audio. */
-  readonly busy: boolean;
-}
 
 interface Job {
   readonly text: string;
@@ -47,7 +28,8 @@ export interface TtsOutputOptions {
   started(): void;
 }
 
-class SentenceTtsOutput implements TtsOutput {
+/** Synthesises texts in the order they were given. */
+export class TtsOutput {
   readonly #o: TtsOutputOptions;
   #jobs: Job[] = [];
   #groups = 0;
@@ -59,11 +41,13 @@ class SentenceTtsOutput implements TtsOutput {
     this.#o = o;
   }
 
+  /** An utterance is not complete, or a text waits for its audio. */
   get busy(): boolean {
     return this.#growing > 0 || this.#jobs.length > 0;
   }
 
-  open(how: { interruptible: boolean }): Utterance {
+  /** An utterance that comes in pieces; its sentences are spoken as they are complete. */
+  open(how: { interruptible: boolean }): TokenSink {
     const group = ++this.#groups;
     const mine = this.#generation;
     const chunks = sentenceChunker();
@@ -85,16 +69,19 @@ class SentenceTtsOutput implements TtsOutput {
     };
   }
 
+  /** A text that is complete. */
   say(text: string, how: { interruptible: boolean; aside?: boolean }): void {
     if (text.trim() !== "") this.#add(text.trim(), ++this.#groups, how);
   }
 
+  /** Audio that is no speech. */
   playAudio(pcm: Int16Array): void {
     const sink = this.#o.playout.add({ text: "", group: ++this.#groups, interruptible: false, aside: true });
     sink.push(pcm);
     sink.end();
   }
 
+  /** Drops all that is not spoken yet; the playout is not touched. */
   drop(): void {
     this.#generation++;
     this.#growing = 0;
@@ -145,6 +132,3 @@ class SentenceTtsOutput implements TtsOutput {
     }
   }
 }
-
-/** TTS output with an empty queue. */
-export const ttsOutput = (o: TtsOutputOptions): TtsOutput => new SentenceTtsOutput(o);

@@ -5,7 +5,7 @@ import { startTimer } from "../../../../shared/time/timer.ts";
 import type { TextLeg } from "../../transport/port.ts";
 import { beepWait, MAX_BEEP_SECONDS, type BeepWait } from "../beep-wait.ts";
 import { dtmfCollector, type DtmfCollector } from "../dtmf-collector.ts";
-import { llmRunner, type LlmRunner, type TokenSink } from "../llm-runner.ts";
+import { LlmRunner, type TokenSink } from "../llm-runner.ts";
 import type { PipelineFactory, PipelineHost, SpeechEffect, VoicePipeline } from "../port.ts";
 import { playbackEstimate } from "./playback-estimate.ts";
 
@@ -44,7 +44,7 @@ class TextRelayPipeline implements VoicePipeline {
     this.#clock = clock;
     this.#playback = playbackEstimate(clock);
     this.#dtmf = dtmfCollector(clock, (digits) => this.#then(() => host.dispatch({ type: "dtmf", digits })));
-    this.#llm = llmRunner({
+    this.#llm = new LlmRunner({
       model,
       host,
       now: () => clock.monotonicMs(),

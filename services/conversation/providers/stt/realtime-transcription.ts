@@ -7,12 +7,7 @@ import { languageOf, promptOf, TRANSCRIPTION_TIMEOUT_MS } from "./openai-transcr
 import { failover, type FailoverListener } from "../failover.ts";
 import { ModelError, type Transcription, type TranscriptionModel } from "../port.ts";
 import { joinTexts } from "./segmented-transcription.ts";
-import {
-  openTranscriptionStream,
-  type RealtimeDialect,
-  type TranscriptionStream,
-  type TranscriptionStreamOptions,
-} from "./transcription-stream.ts";
+import { type RealtimeDialect, TranscriptionStream, type TranscriptionStreamOptions } from "./transcription-stream.ts";
 import { unlessAborted } from "../step-timeout.ts";
 
 /** Audio after which a commit is sent unasked, seconds. */
@@ -123,7 +118,7 @@ class StreamedStretch implements Transcription {
       language: languageOf(how.language),
       prompt: promptOf(how.hints),
     };
-    this.#stream = openTranscriptionStream(session, {
+    this.#stream = new TranscriptionStream(session, {
       delta: (text) => {
         this.#partial += text;
         how.onPartial?.(joinTexts(this.#words, this.#partial.trim()));

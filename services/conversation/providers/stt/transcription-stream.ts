@@ -24,13 +24,6 @@ export interface TranscriptionStreamEvents {
   /** The session is lost. Comes once and last. */
   failed(error: ModelError): void;
 }
-/** A session with a server that transcribes during speech. */
-export interface TranscriptionStream {
-  append(pcm: Int16Array): void;
-  commit(): void;
-  close(): void;
-}
-
 const CONNECT_TIMEOUT_MS = 3000;
 const MAX_EVENT_BYTES = 1_000_000;
 /** Unsent bytes at which the server counts as gone. */
@@ -125,7 +118,8 @@ const connect = ({ address, dialect }: TranscriptionStreamOptions): WebSocket =>
     headers: sessionHeaders(address.key, dialect),
   });
 
-class ServerSession implements TranscriptionStream {
+/** A session with a server that transcribes during speech. Audio appended before it is ready is sent then. */
+export class TranscriptionStream {
   readonly #options: TranscriptionStreamOptions;
   readonly #events: TranscriptionStreamEvents;
   readonly #wire: WireAudio;
@@ -213,9 +207,3 @@ class ServerSession implements TranscriptionStream {
     this.#events.failed(error);
   }
 }
-
-/** Opens a session. Audio appended before the session is ready is sent then. */
-export const openTranscriptionStream = (
-  options: TranscriptionStreamOptions,
-  events: TranscriptionStreamEvents,
-): TranscriptionStream => new ServerSession(options, events);
