@@ -33,9 +33,8 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
   const evaluations = callEvaluations({ bus, clock, log, model: (template) => models.evaluation(template) });
   const recordings = sessionRecordings({ env, ids, bus, clock, log });
   const { textRelay, audio } = pipelines({ env, clock, models, recordings });
-  const sessionDeps = { bus, clock, log, sessions, web, evaluations, env };
-  const most = MAX_CONVERSATIONS;
-  const conversations = liveConversations({ bus, clock, log, node_id, sessions, templates, sessionDeps, most });
+  const sessionDeps = { bus, clock, log, env, sessions, web, evaluations };
+  const conversations = liveConversations({ ...sessionDeps, node_id, templates, most: MAX_CONVERSATIONS });
   const xmlDriven = xmlDrivenConversations({ clock, node_id, sessions, templates, conversations, pipeline: textRelay });
   const warmer = speechCacheWarmer({ clock, speech: (template) => models.cascade(template).speech });
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, mediaPort() ?? env.MEDIA_PORT);

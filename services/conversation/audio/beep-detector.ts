@@ -1,4 +1,4 @@
-import type { BeepDetector, Pcm } from "./port.ts";
+import type { Pcm } from "./port.ts";
 
 /** A window of two steps is analysed every step. */
 const STEP_MS = 10;
@@ -60,7 +60,7 @@ function toneFinder(length: number, rate: number): (samples: Float64Array) => To
 }
 
 /** Detects the beep of a voicemail: one steady tone for at least 120 ms, unlike speech, DTMF and chords. */
-export function beepDetector(rate: number): BeepDetector {
+export function beepDetector(rate: number) {
   const step = Math.round((rate * STEP_MS) / 1000);
   const window = new Float64Array(2 * step);
   const find = toneFinder(2 * step, rate);
@@ -84,7 +84,8 @@ export function beepDetector(rate: number): BeepDetector {
   }
 
   return {
-    push(pcm: Pcm) {
+    /** True when a beep has just ended. */
+    push(pcm: Pcm): boolean {
       let ended = false;
       for (let i = 0; i < pcm.length; i++) {
         window[step + filled] = pcm[i] ?? 0;

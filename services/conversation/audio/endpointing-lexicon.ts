@@ -24,13 +24,13 @@ const setOf = (list: string): ReadonlySet<string> =>
       .filter((w) => w !== "")
       .map((w) => w.replace(/[_-]/g, " ")),
   );
-const words = (l: Lists): EndpointingLexicon => ({
-  open: setOf(l.open),
-  loose: setOf(l.loose),
-  fillers: setOf(l.fillers),
-  answers: setOf(l.answers),
-  numbers: setOf(l.numbers),
-  backchannels: setOf(l.backchannels),
+const lists = <T>(of: (name: keyof Lists) => T): Record<keyof Lists, T> => ({
+  open: of("open"),
+  loose: of("loose"),
+  fillers: of("fillers"),
+  answers: of("answers"),
+  numbers: of("numbers"),
+  backchannels: of("backchannels"),
 });
 
 const ENGLISH: Lists = {
@@ -168,19 +168,11 @@ const LISTS: Record<string, Lists> = {
   },
 };
 
-const mixed = (a: Lists, b: Lists): Lists => ({
-  open: `${a.open} ${b.open}`,
-  loose: `${a.loose} ${b.loose}`,
-  fillers: `${a.fillers} ${b.fillers}`,
-  answers: `${a.answers} ${b.answers}`,
-  numbers: `${a.numbers} ${b.numbers}`,
-  backchannels: `${a.backchannels} ${b.backchannels}`,
-});
-
-const NONE = words({ open: "", loose: "", fillers: "", answers: "", numbers: "", backchannels: "" });
+const NONE: EndpointingLexicon = lists(() => new Set());
 /** Speakers of Hindi mix it with English on the telephone. */
-const KNOWN = new Map(
-  Object.entries({ ...LISTS, hi: mixed(ENGLISH, HINDI) }).map(([language, lists]) => [language, words(lists)]),
+const HINGLISH = lists((name) => `${ENGLISH[name]} ${HINDI[name]}`);
+const KNOWN = new Map<string, EndpointingLexicon>(
+  Object.entries({ ...LISTS, hi: HINGLISH }).map(([language, of]) => [language, lists((name) => setOf(of[name]))]),
 );
 
 /** The words of a language (BCP 47); none where it is not known: marks and pauses decide alone then. */

@@ -1,4 +1,4 @@
-import type { Endpointing, EndpointingInput } from "./port.ts";
+import type { EndpointingInput } from "./port.ts";
 import { lexiconFor, type EndpointingLexicon } from "./endpointing-lexicon.ts";
 
 /** Shortest silence that ends a turn, ms: shorter pauses are part of speech. */
@@ -84,7 +84,8 @@ function midNumber(words: readonly string[], known: EndpointingLexicon): boolean
   return pieces >= DICTATED_FROM || (pieces === 2 && digits > 4);
 }
 
-function waitMs({ text, language, expects_short }: EndpointingInput): number {
+/** Endpointing by words and punctuation: how long silence must last until the turn is over, ms. A finished turn waits shortly, an unfinished one longer. */
+export function turnWaitMs({ text, language, expects_short }: EndpointingInput): number {
   const said = text.trim().slice(-TAIL_CHARS);
   const known = lexiconFor(language);
   const words = wordsOf(said);
@@ -101,9 +102,6 @@ function waitMs({ text, language, expects_short }: EndpointingInput): number {
   if (endsWith(words, known.loose)) return terminal ? LOOSE_END_WAIT_MS : LOOSE_WAIT_MS;
   return terminal || (expects_short && words.length <= SHORT_WORDS) ? MIN_WAIT_MS : UNSURE_WAIT_MS;
 }
-
-/** Endpointing by words and punctuation: a finished turn waits shortly, an unfinished one longer. */
-export const ruleBasedEndpointing = (): Endpointing => ({ waitMs });
 
 /** True when the whole utterance is a backchannel (uh-huh, I see, genau, d'accord), which does not interrupt us. */
 export function isBackchannel(text: string, language: string): boolean {

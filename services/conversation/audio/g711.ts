@@ -75,8 +75,7 @@ export const linear16: Codec = {
   encode: (pcm) => new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength).slice(),
 };
 
-/** The codec of a leg's format. */
-export function codecFor(format: AudioFormat): Codec {
-  if (format.codec === "pcmu") return muLaw;
-  return format.codec === "pcma" ? aLaw : linear16;
-}
+const CODECS: Readonly<Record<AudioFormat["codec"], Codec>> = { pcmu: muLaw, pcma: aLaw, s16le: linear16 };
+
+/** The codec of this name. */
+export const codecFor = (name: AudioFormat["codec"]): Codec => CODECS[name];

@@ -9,14 +9,6 @@ export interface VoiceActivity {
   readonly speech_ms: number;
   /** Silence since the last sound of speech, even while `speaking` is still true; 0 during a sound. Infinity before the first speech. */
   readonly silence_ms: number;
-  /** Loudness of the frame in dBFS. */
-  readonly level_db: number;
-}
-
-/** Detects speech frame by frame (5 to 100 ms long). */
-export interface Vad {
-  push(pcm: Pcm): VoiceActivity;
-  reset(): void;
 }
 
 /** A turn that may be over. */
@@ -28,28 +20,9 @@ export interface EndpointingInput {
   readonly expects_short: boolean;
 }
 
-/** Endpointing: how long silence must last after these words until the turn is over, ms. Replaceable; rules by default. */
-export interface Endpointing {
-  waitMs(turn: EndpointingInput): number;
-}
-
-/** Cuts a growing text into parts that are synthesised in one go. All parts together are the text that was pushed, apart from blanks between them. */
-export interface Chunker {
-  /** Takes a piece; returns the parts that are complete now, in order. */
-  push(piece: string): string[];
-  /** The text is complete: returns the parts that are left. */
-  end(): string[];
-}
-
 /** Changes the rate of a stream of samples. It keeps state between pieces: pieces of any size give the same samples as one. */
 export interface Resampler {
   push(pcm: Pcm): Pcm;
   /** Returns the last samples and resets the resampler. */
   end(): Pcm;
-}
-
-/** Detects a voicemail beep: a pure tone of 400 to 2000 Hz for at least 120 ms. */
-export interface BeepDetector {
-  /** True when a beep has just ended. */
-  push(pcm: Pcm): boolean;
 }

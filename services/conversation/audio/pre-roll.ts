@@ -1,33 +1,20 @@
 import type { Pcm } from "./port.ts";
 
-/** The last samples of a stream. */
-export interface PreRoll {
-  push(pcm: Pcm): void;
-  /** Returns the kept samples in order and forgets them. */
-  take(): Pcm;
-}
-
-/** Keeps this many samples in one circular buffer: frames kept as objects would each survive a garbage collection. */
-export function preRoll(samples: number): PreRoll {
-  const ring = new Int16Array(samples);
-  let next = 0;
+/** Keeps the last samples of a stream in one buffer: frames kept as objects would each survive a garbage collection. */
+export function preRoll(samples: number) {
+  const latest = new Int16Array(samples);
   let kept = 0;
   return {
-    push(pcm) {
-      const last = pcm.length > samples ? pcm.subarray(pcm.length - samples) : pcm;
-      const first = Math.min(last.length, samples - next);
-      ring.set(last.subarray(0, first), next);
-      ring.set(last.subarray(first), 0);
-      next = (next + last.length) % samples;
+    push(pcm: Pcm): void {
+      const last = pcm.subarray(Math.max(0, pcm.length - samples));
+      latest.copyWithin(0, last.length);
+      latest.set(last, samples - last.length);
       kept = Math.min(samples, kept + last.length);
     },
-    take() {
-      const all = new Int16Array(kept);
-      const from = (next - kept + samples) % samples;
-      const first = Math.min(kept, samples - from);
-      all.set(ring.subarray(from, from + first));
-      all.set(ring.subarray(0, kept - first), first);
-      next = kept = 0;
+    /** Returns the kept samples in order and forgets them. */
+    take(): Pcm {
+      const all = latest.slice(samples - kept);
+      kept = 0;
       return all;
     },
   };

@@ -149,15 +149,3 @@ export function resampler(from: number, to: number): Resampler {
     },
   };
 }
-
-/** Audio at another rate, as a whole. */
-export function resampleAll(pcm: Pcm, from: number, to: number): Pcm {
-  if (from === to) return pcm.slice();
-  const stream = resampler(from, to);
-  const body = stream.push(pcm);
-  const rest = stream.end();
-  const all = new Int16Array(body.length + rest.length);
-  all.set(body);
-  all.set(rest, body.length);
-  return all;
-}

@@ -1,5 +1,3 @@
-import type { Chunker } from "./port.ts";
-
 /** A shorter beginning is not worth a synthesis request of its own. */
 const FIRST_MIN_CHARS = 12;
 /** From this length on the first part may end at a comma, so that speech begins early. */
@@ -105,8 +103,11 @@ function forcedEnd(text: string): number {
   return /[\uD800-\uDBFF]/.test(text.charAt(CHUNK_MAX_CHARS - 1)) ? CHUNK_MAX_CHARS - 1 : CHUNK_MAX_CHARS;
 }
 
-/** Cuts a growing text into a first clause, so that speech begins early, and whole sentences after it. */
-export function sentenceChunker(): Chunker {
+/**
+ * Cuts a growing text into a first clause, so that speech begins early, and whole sentences after it. All parts together are the
+ * text that was pushed, apart from blanks between them.
+ */
+export function sentenceChunker() {
   let text = "";
   let first = true;
 
@@ -126,11 +127,13 @@ export function sentenceChunker(): Chunker {
   }
 
   return {
-    push(piece) {
+    /** Takes a piece; returns the parts that are complete now, in order. */
+    push(piece: string): string[] {
       text = (text + piece).trimStart();
       return complete();
     },
-    end() {
+    /** The text is complete: returns the parts that are left. */
+    end(): string[] {
       const parts = complete();
       while (text.length > CHUNK_MAX_CHARS) take(parts, forcedEnd(text));
       take(parts, text.length);

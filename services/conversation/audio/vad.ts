@@ -1,4 +1,4 @@
-import type { VoiceActivity, Pcm, Vad } from "./port.ts";
+import type { VoiceActivity, Pcm } from "./port.ts";
 
 /** Audio is analysed in steps of this length, whatever the length of the frames. */
 const STEP_MS = 10;
@@ -22,8 +22,6 @@ const ONSET_DB = 9;
 const HOLD_DB = 6;
 /** Speech into a telephone is never quieter. */
 const ONSET_MIN_DB = -45;
-/** Level of digital silence. */
-const SILENCE_DB = -96;
 
 const FULL_SCALE = 32_768 ** 2;
 const ratioOf = (db: number): number => 10 ** (db / 10);
@@ -33,19 +31,6 @@ const HOLD = ratioOf(HOLD_DB - ONSET_DB);
 const FLOOR_MIN = FULL_SCALE * ratioOf(FLOOR_MIN_DB);
 const FLOOR_MAX = FULL_SCALE * ratioOf(FLOOR_MAX_DB);
 const ONSET_MIN = FULL_SCALE * ratioOf(ONSET_MIN_DB);
-
-/** Level in dBFS (a full-scale sine has -3), without the DC offset. */
-function levelDb(pcm: Pcm): number {
-  let sum = 0;
-  let squares = 0;
-  for (let i = 0; i < pcm.length; i++) {
-    const sample = pcm[i] ?? 0;
-    sum += sample;
-    squares += sample * sample;
-  }
-  const power = (squares - (sum * sum) / Math.max(pcm.length, 1)) / Math.max(pcm.length, 1);
-  return power <= 0 ? SILENCE_DB : Math.max(10 * Math.log10(power / FULL_SCALE), SILENCE_DB);
-}
 
 /** Tracks the power of the noise floor, step by step. */
 function noiseFloor(): (power: number) => number {
@@ -64,7 +49,7 @@ function noiseFloor(): (power: number) => number {
 }
 
 /** Hysteresis in level and in time over the power of each step. All times are ms of audio. */
-function detector(): { step(power: number): void; hearing(level_db: number): VoiceActivity } {
+function detector() {
   const floorAfter = noiseFloor();
   let state: "silence" | "candidate" | "voice" = "silence";
   let [now, onset, sound, before] = [0, 0, 0, 0];
@@ -80,7 +65,7 @@ function detector(): { step(power: number): void; hearing(level_db: number): Voi
   }
 
   return {
-    step(power) {
+    step(power: number): void {
       now += STEP_MS;
       const mark = Math.max(floorAfter(power) * ONSET, ONSET_MIN) * (state === "silence" ? 1 : HOLD);
       // the mean of two steps evens out peaks of noise; the step itself keeps the end of a sound sharp
@@ -89,27 +74,26 @@ function detector(): { step(power: number): void; hearing(level_db: number): Voi
       if (audible) onSound();
       else if (now - lastSound >= (state === "voice" ? STOP_MS : GAP_MS)) state = "silence";
     },
-    hearing(level_db) {
+    activity(): VoiceActivity {
       const quiet = now - lastVoice;
       const speaking = state === "voice";
       return {
         speaking,
         speech_ms: speaking ? lastVoice - onset : 0,
         silence_ms: speaking && quiet < GAP_MS ? 0 : quiet,
-        level_db,
       };
     },
   };
 }
 
-/** Detects speech by its level above the noise floor; takes a microsecond a frame and keeps no audio. */
-export function energyVad({ rate }: { rate: number }): Vad {
+/** Detects speech frame by frame (5 to 100 ms long) by its level above the noise floor; takes a microsecond a frame and keeps no audio. */
+export function energyVad({ rate }: { rate: number }) {
   const stepSamples = Math.round((rate * STEP_MS) / 1000);
-  let detect = detector();
+  const detect = detector();
   // sums of the incomplete step
   let [sum, squares, filled] = [0, 0, 0];
   return {
-    push(pcm) {
+    push(pcm: Pcm): VoiceActivity {
       for (let i = 0; i < pcm.length; i++) {
         const sample = pcm[i] ?? 0;
         sum += sample;
@@ -118,11 +102,10 @@ export function energyVad({ rate }: { rate: number }): Vad {
         detect.step((squares - (sum * sum) / filled) / filled);
         sum = squares = filled = 0;
       }
-      return detect.hearing(levelDb(pcm));
-    },
-    reset() {
-      detect = detector();
-      sum = squares = filled = 0;
+      return detect.activity();
     },
   };
 }
+
+/** A voice activity detector. */
+export type Vad = ReturnType<typeof energyVad>;

@@ -10,13 +10,6 @@ export interface WavFormat {
   readonly end: number | null;
 }
 
-/** The samples of a WAV by channel. */
-export interface WavSound {
-  readonly rate: number;
-  readonly channels: number;
-  readonly samples: readonly Pcm[];
-}
-
 /** Bytes before the audio in the headers written here. */
 export const HEADER_BYTES = 44;
 /** Offset of the rate in such a header. */
@@ -93,17 +86,4 @@ export function wavFormat(bytes: Uint8Array): WavFormat | null {
     at = body + size + (size % 2);
   }
   return null;
-}
-
-/** Reads a whole WAV of linear 16 bit or G.711. Skips other chunks; an unknown or too large size means to the end. */
-export function readWav(bytes: Uint8Array): WavSound {
-  const format = wavFormat(bytes);
-  if (!format) throw new RangeError("a wav that is cut before its sound");
-  const all = format.codec.decode(bytes.subarray(format.at, Math.min(format.end ?? bytes.length, bytes.length)));
-  const { rate, channels } = format;
-  const length = Math.floor(all.length / channels);
-  const samples = Array.from({ length: channels }, (_, c) =>
-    Int16Array.from({ length }, (_sample, i) => all[i * channels + c] ?? 0),
-  );
-  return { rate, channels, samples };
 }

@@ -3,7 +3,9 @@ import type { ModelCall } from "./chat-messages.ts";
 import type { Flow } from "./flow.ts";
 import { addPending, addSpoken, truncateSpeech } from "./transcript.ts";
 import {
-  prependEffects,
+  andThen,
+  endByFault,
+  none,
   enterNode,
   endConversation,
   listen,
@@ -30,21 +32,16 @@ import { render } from "../../../shared/placeholders.ts";
 
 /** The dialogue: state and event in, state and effects out. It knows no audio, no carrier, no clock; every pipeline shares it. */
 
-const none = (state: DialogueState): Step => ({ state, effects: [] });
-
 /** The greeting comes first; the initial node follows at once, unless the greeting asks something: then the answer is awaited. */
 function begin(flow: Flow, s: DialogueState): Step {
   if (s.node !== "") return none(s);
   if (flow.greeting === null) return enterNode(flow, s, flow.initial_node);
   const text = render(flow.greeting, [s.payload]);
-  const greeted = say(flow, s, text);
-  const entered = enterNode(flow, greeted.state, flow.initial_node);
+  const entered = andThen(say(flow, s, text), (greeted) => enterNode(flow, greeted, flow.initial_node));
   const awaitsAnswer = /[?？؟]\s*$/.test(text) && entered.state.mode === "thinking";
-  if (!awaitsAnswer) return prependEffects(greeted.effects, entered);
-  return prependEffects(
-    [...greeted.effects, ...entered.effects.filter((e) => e.type !== "think")],
-    listen(flow, entered.state),
-  );
+  if (!awaitsAnswer) return entered;
+  const effects = entered.effects.filter((e) => e.type !== "think");
+  return andThen({ ...entered, effects }, (waiting) => listen(flow, waiting));
 }
 
 /** The customer spoke or entered DTMF. */
@@ -79,7 +76,7 @@ function modelAnswered(flow: Flow, before: DialogueState, text: string, calls: r
   if (calls.length === 0) {
     if (speech !== "") return listen(flow, addSpoken(s, speech));
     const noted = noteError({ ...s, unusable_answers: s.unusable_answers + 1 }, "EMPTY_ANSWER");
-    return prependEffects(noted.effects, retryGeneration(flow, noted.state));
+    return andThen(noted, (again) => retryGeneration(flow, again));
   }
   let state = s;
   const effects: Effect[] = [];
@@ -89,17 +86,17 @@ function modelAnswered(flow: Flow, before: DialogueState, text: string, calls: r
     effects.push(...done.effects);
     if (!stays) return { state, effects };
   }
-  return prependEffects(effects, retryGeneration(flow, state));
+  return andThen({ state, effects }, (again) => retryGeneration(flow, again));
 }
 
 /** The model produced nothing: an apology the first time, a goodbye the second time. */
 function modelFailed(flow: Flow, before: DialogueState, code: string, said: string): Step {
   const noted = noteError(addSpoken({ ...before, model_failures: before.model_failures + 1 }, said), code);
-  const s = noted.state;
-  if (s.closing !== "no") return prependEffects(noted.effects, continueWithoutModel(flow, s));
-  if (s.model_failures > MAX_MODEL_FAILURES)
-    return prependEffects(noted.effects, endConversation(s, "error", { goodbye: phrasesFor(flow.language).trouble }));
-  return prependEffects(noted.effects, continueWithoutModel(flow, s));
+  return andThen(noted, (s) =>
+    s.closing === "no" && s.model_failures > MAX_MODEL_FAILURES
+      ? endConversation(s, "error", { goodbye: phrasesFor(flow.language).trouble })
+      : continueWithoutModel(flow, s),
+  );
 }
 
 function idle(flow: Flow, s: DialogueState): Step {
@@ -109,8 +106,6 @@ function idle(flow: Flow, s: DialogueState): Step {
     return endConversation({ ...s, idle_out: true }, "timeout", { goodbye: phrases.idle_goodbye });
   return say(flow, { ...s, reprompts: s.reprompts + 1, open: [] }, phrases.still_there);
 }
-
-const FAULT_OF = { lease_lost: "LEASE_LOST", media_failed: "MEDIA_FAILED", speech_failed: "SPEECH_FAILED" } as const;
 
 function stopped(flow: Flow, s: DialogueState, reason: StopReason): Step {
   const phrases = phrasesFor(flow.language);
@@ -123,18 +118,10 @@ function stopped(flow: Flow, s: DialogueState, reason: StopReason): Step {
       return endConversation(s, "customer", { at_once: true });
     case "window_closed":
       return endConversation(s, "agent", { goodbye: phrases.time_up });
-    case "shutdown": {
-      const noted = noteError(s, "SHUTDOWN");
-      return prependEffects(noted.effects, endConversation(noted.state, "error", { goodbye: phrases.trouble }));
-    }
-    case "shutdown_now": {
-      const noted = noteError(s, "SHUTDOWN");
-      return prependEffects(noted.effects, endConversation(noted.state, "error", { at_once: true }));
-    }
-    default: {
-      const noted = noteError(s, FAULT_OF[reason]);
-      return prependEffects(noted.effects, endConversation(noted.state, "error", { at_once: true }));
-    }
+    case "shutdown":
+      return endByFault(s, reason, { goodbye: phrases.trouble });
+    default:
+      return endByFault(s, reason, { at_once: true });
   }
 }
 

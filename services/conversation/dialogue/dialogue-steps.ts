@@ -5,17 +5,20 @@ import { addSpoken, takePending } from "./transcript.ts";
 import { phrasesFor } from "./phrases.ts";
 import { messagesFor, toolsFor } from "./prompts.ts";
 import { maskConsumed, setVariables } from "./secret-entries.ts";
-import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
+import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Step, type DialogueState } from "./dialogue-state.ts";
 import { applyTransitions, unconditionalTransition, type TransitionResult } from "./transitions.ts";
 import { render } from "../../../shared/placeholders.ts";
 
 /** The steps a dialogue is made of. Each gives a state and the effects that lead to it. Pure. */
 
-/** Effects put before those of a step. */
-export const prependEffects = (effects: readonly Effect[], step: Step): Step => ({
-  state: step.state,
-  effects: [...effects, ...step.effects],
-});
+/** A step without effects. */
+export const none = (state: DialogueState): Step => ({ state, effects: [] });
+
+/** A step and the one that follows it, with the effects of both. */
+export function andThen(step: Step, next: (s: DialogueState) => Step): Step {
+  const { state, effects } = next(step.state);
+  return { state, effects: [...step.effects, ...effects] };
+}
 
 /** Records an error of the conversation. */
 export function noteError(s: DialogueState, code: string, detail?: string): Step {
@@ -30,7 +33,7 @@ export function noteError(s: DialogueState, code: string, detail?: string): Step
 export function say(flow: Flow, s: DialogueState, text: string): Step {
   const spoken = addSpoken(s, text);
   return spoken === s
-    ? { state: s, effects: [] }
+    ? none(s)
     : { state: spoken, effects: [{ type: "say", text: text.trim(), interruptible: interruptible(flow, s.node) }] };
 }
 
@@ -49,18 +52,32 @@ export function endConversation(
   };
 }
 
+const FAULT_OF = {
+  lease_lost: "LEASE_LOST",
+  media_failed: "MEDIA_FAILED",
+  speech_failed: "SPEECH_FAILED",
+  shutdown: "SHUTDOWN",
+  shutdown_now: "SHUTDOWN",
+} as const;
+
+/** Ends a conversation that a fault of ours, or our shutdown, stops. */
+export const endByFault = (
+  s: DialogueState,
+  reason: keyof typeof FAULT_OF,
+  how: { goodbye: string } | { at_once: true },
+): Step => andThen(noteError(s, FAULT_OF[reason]), (noted) => endConversation(noted, "error", how));
+
 /** Waits for the customer, or processes what they said meanwhile. */
 export function listen(flow: Flow, s: DialogueState): Step {
   if (s.pending.length > 0) return think(flow, { ...s, chain: 0, unusable_answers: 0 });
-  return { state: { ...s, mode: "listening", awaiting: null }, effects: [] };
+  return none({ ...s, mode: "listening", awaiting: null });
 }
 
 /** Goes on without the model: asks the customer to repeat, or says goodbye when the conversation was closing. */
 export function continueWithoutModel(flow: Flow, s: DialogueState): Step {
   const phrases = phrasesFor(flow.language);
   if (s.closing !== "no") return endConversation(s, "agent", { goodbye: phrases.goodbye });
-  const asked = say(flow, s, phrases.say_again);
-  return prependEffects(asked.effects, listen(flow, asked.state));
+  return andThen(say(flow, s, phrases.say_again), (asked) => listen(flow, asked));
 }
 
 /** Asks the model what to say or do next; too many function calls in a row end in a question to the customer. */
@@ -68,10 +85,7 @@ export function think(flow: Flow, before: DialogueState): Step {
   const ruled = applyDtmf(flow, takePending(before), before.pending);
   if (ruled.nextNode !== null) return followTransition(flow, ruled.state, ruled.nextNode);
   const s = ruled.state;
-  if (s.chain > MAX_CHAIN) {
-    const noted = noteError(s, "TOO_MANY_CALLS");
-    return prependEffects(noted.effects, continueWithoutModel(flow, { ...noted.state, chain: 0 }));
-  }
+  if (s.chain > MAX_CHAIN) return breakChain(flow, s, "TOO_MANY_CALLS");
   const state: DialogueState = { ...s, mode: "thinking", awaiting: null, turn: s.turn + 1 };
   return {
     state,
@@ -101,9 +115,11 @@ function applyDtmf(flow: Flow, s: DialogueState, attended: DialogueState["pendin
 /** Follows a transition. Too many transitions in a row end in a question to the customer. */
 export function followTransition(flow: Flow, s: DialogueState, to: string): Step {
   if (s.chain < MAX_CHAIN) return enterNode(flow, { ...s, chain: s.chain + 1 }, to);
-  const noted = noteError(s, "TOO_MANY_TRANSITIONS");
-  return prependEffects(noted.effects, continueWithoutModel(flow, { ...noted.state, chain: 0 }));
+  return breakChain(flow, s, "TOO_MANY_TRANSITIONS");
 }
+
+const breakChain = (flow: Flow, s: DialogueState, code: string): Step =>
+  andThen(noteError(s, code), (noted) => continueWithoutModel(flow, { ...noted, chain: 0 }));
 
 function runAction(flow: Flow, s: DialogueState, action: NodeAction): DialogueState {
   switch (action.type) {
@@ -121,22 +137,17 @@ const runActions = (flow: Flow, s: DialogueState, actions: readonly NodeAction[]
 
 /** Speaks a node's fixed text, then waits, goes on or ends. */
 function sayNodeText(flow: Flow, s: DialogueState, text: string): Step {
-  const said = say(flow, s, render(text, [s.extracted, s.payload]));
-  if (s.closing !== "no") return prependEffects(said.effects, endConversation(said.state, "agent"));
-  const { state, nextNode } = unconditionalTransition(flow, said.state);
-  return prependEffects(
-    said.effects,
-    nextNode === null ? listen(flow, state) : followTransition(flow, state, nextNode),
-  );
+  return andThen(say(flow, s, render(text, [s.extracted, s.payload])), (said) => {
+    if (said.closing !== "no") return endConversation(said, "agent");
+    const { state, nextNode } = unconditionalTransition(flow, said);
+    return nextNode === null ? listen(flow, state) : followTransition(flow, state, nextNode);
+  });
 }
 
 /** Leaves the current node and enters another: actions, rules, then fixed text or a generation; a node that ends the call does so once it has spoken. */
 export function enterNode(flow: Flow, s: DialogueState, name: string): Step {
   const node = flow.nodes.get(name);
-  if (!node) {
-    const noted = noteError(s, "NODE_UNKNOWN", name);
-    return prependEffects(noted.effects, continueWithoutModel(flow, noted.state));
-  }
+  if (!node) return andThen(noteError(s, "NODE_UNKNOWN", name), (noted) => continueWithoutModel(flow, noted));
   const left = runActions(flow, s, flow.nodes.get(s.node)?.on_exit);
   const moved: DialogueState = {
     ...left,

@@ -2,10 +2,11 @@ import type { FlowFunction } from "../../../shared/contracts/records/template.ts
 import type { ModelCall, ToolCall } from "./chat-messages.ts";
 import { functionsIn, type Flow } from "./flow.ts";
 import { addResult, addSpoken } from "./transcript.ts";
-import { prependEffects, enterNode, endConversation, followTransition, noteError, think } from "./dialogue-steps.ts";
+import { andThen, enterNode, endConversation, followTransition, noteError, think } from "./dialogue-steps.ts";
 import { setVariables } from "./secret-entries.ts";
-import { MAX_TURN_CHARS, type Step, type DialogueState } from "./dialogue-state.ts";
+import { MAX_TURN_CHARS, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
 import { applyTransitions } from "./transitions.ts";
+import { isRecord } from "../../../shared/json.ts";
 import { render, renderJson } from "../../../shared/placeholders.ts";
 
 /** What a function call of the model does. Pure. */
@@ -23,9 +24,7 @@ export function readArguments(text: string): Arguments | string {
   if (text.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Arguments)
-      : "the arguments must be a JSON object";
+    return isRecord(value) ? value : "the arguments must be a JSON object";
   } catch {
     return "the arguments are not valid JSON";
   }
@@ -78,6 +77,17 @@ function carryOut(
   return nextNode === null ? stays(state) : leaves(followTransition(flow, state, nextNode));
 }
 
+/** Waits for the result of an effect. */
+function waits(
+  s: DialogueState,
+  mode: "fetching" | "transferring",
+  called: FlowFunction,
+  effect: Extract<Effect, { call_id: string }>,
+): FunctionResult {
+  const awaiting = { call_id: effect.call_id, node: s.node, function: called.name, media_closed: false };
+  return leaves({ state: { ...s, mode, awaiting }, effects: [effect] });
+}
+
 function requestWeb(
   s: DialogueState,
   id: string,
@@ -85,35 +95,19 @@ function requestWeb(
   http: NonNullable<FlowFunction["http"]>,
 ): FunctionResult {
   const sources = [s.extracted, s.payload];
-  return leaves({
-    state: {
-      ...s,
-      mode: "fetching",
-      awaiting: { call_id: id, node: s.node, function: called.name, media_closed: false },
-    },
-    effects: [
-      {
-        type: "http",
-        call_id: id,
-        method: http.method,
-        url: render(http.url, sources, encodeURIComponent),
-        body: http.body === undefined ? null : renderJson(http.body, sources),
-      },
-    ],
+  return waits(s, "fetching", called, {
+    type: "http",
+    call_id: id,
+    method: http.method,
+    url: render(http.url, sources, encodeURIComponent),
+    body: http.body === undefined ? null : renderJson(http.body, sources),
   });
 }
 
 function transferCall(s: DialogueState, id: string, called: FlowFunction): FunctionResult {
   const to = render(called.transfer_to ?? "", [s.payload]).trim();
   if (!E164.test(to)) return refuse(s, id, "the transfer is not possible: its number is not set up");
-  return leaves({
-    state: {
-      ...s,
-      mode: "transferring",
-      awaiting: { call_id: id, node: s.node, function: called.name, media_closed: false },
-    },
-    effects: [{ type: "transfer", call_id: id, to }],
-  });
+  return waits(s, "transferring", called, { type: "transfer", call_id: id, to });
 }
 
 /** DTMF is sent before the text that announces it. The digits may be secret, so they are never recorded. */
@@ -122,7 +116,7 @@ function sendDtmf(flow: Flow, s: DialogueState, id: string, called: FlowFunction
   if (!DIGITS.test(digits))
     return refuse(s, id, "the keys can't be pressed: at most 32 of 0-9, *, # and w (half a second's wait)");
   const { step, stays: on } = carryOut(flow, s, id, called, { ok: true }, spoke);
-  return { step: prependEffects([{ type: "keys", digits }], step), stays: on };
+  return { step: { ...step, effects: [{ type: "keys", digits }, ...step.effects] }, stays: on };
 }
 
 /** Executes one function call of the model's answer. `text` is the answer's text, already spoken. */
@@ -165,16 +159,10 @@ export function httpDone(flow: Flow, s: DialogueState, call_id: string, ok: bool
   const answer = result.slice(0, MAX_RESULT_CHARS);
   if (ok && called) {
     const { step, stays: on } = carryOut(flow, s, call_id, called, { ok: true, answer }, false);
-    return on ? prependEffects(step.effects, think(flow, step.state)) : step;
+    return on ? andThen(step, (done) => think(flow, done)) : step;
   }
-  const noted = noteError(s, "HTTP_FAILED", answer);
-  return prependEffects(
-    noted.effects,
-    think(
-      flow,
-      addResult(noted.state, call_id, { error: "the request failed; tell them that it did not work and go on" }),
-    ),
-  );
+  const error = "the request failed; tell them that it did not work and go on";
+  return andThen(noteError(s, "HTTP_FAILED", answer), (noted) => think(flow, addResult(noted, call_id, { error })));
 }
 
 /** Outcome of a transferred conversation whose function names none. */
@@ -192,13 +180,8 @@ export const transferDone = (flow: Flow, s: DialogueState, call_id: string): Ste
 
 /** The carrier did not transfer the call: the conversation goes on if the customer is still connected. */
 export function transferFailed(flow: Flow, s: DialogueState, call_id: string, code: string): Step {
-  const noted = noteError(
-    addResult(s, call_id, { error: "the transfer did not work; tell them and go on" }),
-    "TRANSFER_FAILED",
-    code,
-  );
-  return prependEffects(
-    noted.effects,
-    s.awaiting?.media_closed ? endConversation(noted.state, "customer", { at_once: true }) : think(flow, noted.state),
+  const told = addResult(s, call_id, { error: "the transfer did not work; tell them and go on" });
+  return andThen(noteError(told, "TRANSFER_FAILED", code), (noted) =>
+    s.awaiting?.media_closed ? endConversation(noted, "customer", { at_once: true }) : think(flow, noted),
   );
 }

@@ -1,5 +1,7 @@
 /** Fixed sentences of the service itself, for the moments when no model is asked. */
 export interface Phrases {
+  /** The answer is late: used in rotation. */
+  readonly fillers: readonly string[];
   /** The customer is silent: a reprompt. */
   readonly still_there: string;
   /** The customer stays silent after the reprompts. */
@@ -15,6 +17,7 @@ export interface Phrases {
 
 const PHRASES: Readonly<Record<string, Phrases>> = {
   en: {
+    fillers: ["One moment, please.", "Let me see."],
     still_there: "Are you still there?",
     idle_goodbye: "I can't hear you, so I will end the call now. Goodbye!",
     time_up: "I am sorry, I have to end the call now. Goodbye!",
@@ -23,6 +26,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     goodbye: "Thank you. Goodbye!",
   },
   de: {
+    fillers: ["Einen Moment, bitte.", "Ich schaue kurz nach."],
     still_there: "Sind Sie noch da?",
     idle_goodbye: "Ich kann Sie nicht hören und beende jetzt das Gespräch. Auf Wiederhören!",
     time_up: "Ich muss das Gespräch jetzt leider beenden. Auf Wiederhören!",
@@ -31,6 +35,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     goodbye: "Vielen Dank. Auf Wiederhören!",
   },
   fr: {
+    fillers: ["Un instant, s'il vous plaît.", "Je regarde."],
     still_there: "Êtes-vous toujours là ?",
     idle_goodbye: "Je ne vous entends pas, je vais donc mettre fin à l'appel. Au revoir !",
     time_up: "Je suis désolé, je dois mettre fin à l'appel. Au revoir !",
@@ -39,6 +44,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     goodbye: "Merci. Au revoir !",
   },
   es: {
+    fillers: ["Un momento, por favor.", "Déjeme ver."],
     still_there: "¿Sigue ahí?",
     idle_goodbye: "No le oigo, así que voy a terminar la llamada. ¡Adiós!",
     time_up: "Lo siento, tengo que terminar la llamada. ¡Adiós!",
@@ -47,6 +53,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     goodbye: "Gracias. ¡Adiós!",
   },
   it: {
+    fillers: ["Un momento, per favore.", "Controllo subito."],
     still_there: "È ancora in linea?",
     idle_goodbye: "Non la sento, quindi termino la chiamata. Arrivederci!",
     time_up: "Mi dispiace, devo terminare la chiamata. Arrivederci!",
@@ -55,6 +62,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     goodbye: "Grazie. Arrivederci!",
   },
   pt: {
+    fillers: ["Um momento, por favor.", "Deixe-me ver."],
     still_there: "Ainda está aí?",
     idle_goodbye: "Não consigo ouvir você, então vou encerrar a ligação. Até logo!",
     time_up: "Desculpe, preciso encerrar a ligação agora. Até logo!",
@@ -63,6 +71,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     goodbye: "Obrigado. Até logo!",
   },
   nl: {
+    fillers: ["Een ogenblik, alstublieft.", "Ik kijk even."],
     still_there: "Bent u er nog?",
     idle_goodbye: "Ik kan u niet horen en beëindig nu het gesprek. Tot ziens!",
     time_up: "Het spijt me, ik moet het gesprek nu beëindigen. Tot ziens!",
@@ -71,6 +80,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     goodbye: "Dank u wel. Tot ziens!",
   },
   hi: {
+    fillers: ["एक क्षण, कृपया।", "मैं अभी देखती हूँ।"],
     still_there: "क्या आप लाइन पर हैं?",
     idle_goodbye: "मुझे आपकी आवाज़ नहीं आ रही है, इसलिए मैं कॉल समाप्त कर रही हूँ। नमस्ते!",
     time_up: "क्षमा कीजिए, मुझे अब कॉल समाप्त करनी होगी। नमस्ते!",
@@ -82,6 +92,8 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
 
 const ENGLISH = PHRASES["en"] as Phrases;
 
+/** A BCP 47 language without its region, as speech models name it. */
+export const languageOf = (bcp47: string): string => bcp47.toLowerCase().split(/[-_]/)[0] ?? "";
+
 /** The sentences in a BCP 47 language; English where there are none. */
-export const phrasesFor = (language: string): Phrases =>
-  PHRASES[language.toLowerCase().split(/[-_]/)[0] ?? ""] ?? ENGLISH;
+export const phrasesFor = (language: string): Phrases => PHRASES[languageOf(language)] ?? ENGLISH;

@@ -1,12 +1,10 @@
 import { render } from "../../../shared/placeholders.ts";
 import type { Flow } from "./flow.ts";
 import { addSpoken, truncateSpeech } from "./transcript.ts";
-import { endConversation, noteError, prependEffects } from "./dialogue-steps.ts";
+import { endByFault, endConversation, none } from "./dialogue-steps.ts";
 import type { Step, DialogueEvent, DialogueState } from "./dialogue-state.ts";
 
 /** Voicemail answered the call: carries out the `voicemail_action` of the configuration. Pure. */
-
-const none = (state: DialogueState): Step => ({ state, effects: [] });
 
 const messageOf = (flow: Flow, s: DialogueState): string =>
   render(flow.voicemail_message ?? "", [s.extracted, s.payload]).trim();
@@ -39,17 +37,7 @@ export function duringVoicemail(flow: Flow, s: DialogueState, event: DialogueEve
       if (event.reason === "hung_up" || event.reason === "carrier_ended")
         return endConversation(s, s.message_left ? "agent" : "customer", { at_once: true });
       if (event.reason === "window_closed") return endConversation(s, "agent", { at_once: true });
-      const noted = noteError(
-        s,
-        event.reason === "lease_lost"
-          ? "LEASE_LOST"
-          : event.reason === "media_failed"
-            ? "MEDIA_FAILED"
-            : event.reason === "speech_failed"
-              ? "SPEECH_FAILED"
-              : "SHUTDOWN",
-      );
-      return prependEffects(noted.effects, endConversation(noted.state, "error", { at_once: true }));
+      return endByFault(s, event.reason, { at_once: true });
     }
     default:
       return none(s);

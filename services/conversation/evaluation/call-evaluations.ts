@@ -1,10 +1,10 @@
 import { exponentialMs } from "../../../shared/time/backoff.ts";
-import type { Bus } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { Evaluation, ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import { taskSet, within } from "../../../shared/time/deadline.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
-import { errorForLog, type Log } from "../../../shared/process/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import type { ChatModel } from "../providers/port.ts";
 import { evaluateConversation } from "./evaluate-conversation.ts";
 import { failedEvaluation } from "./evaluation-result.ts";
@@ -28,24 +28,8 @@ export interface EvaluatedCall {
   readonly talk: ConversationFacts;
 }
 
-/** Evaluates conversations once they are over, before the settlement or after it. */
-export interface CallEvaluations {
-  /**
-   * Begins to evaluate the conversation, waits for the answer as long as the template allows, and settles with what is there (null: nothing). What comes later is added to the lead,
-   * once `settle` has settled the attempt. Gives what `settle` gives; rejects only as it does.
-   */
-  settle(call: EvaluatedCall, settle: (evaluation: Evaluation | null) => Promise<boolean>): Promise<boolean>;
-  /** From now on no conversation waits for its evaluation, which is added later: the process shuts down. */
-  stopWaiting(): void;
-  /** Ends what is under way: requests without an answer within 2 s are aborted, and their leads record it. */
-  close(): Promise<void>;
-}
-
 /** What evaluations are made with. `model`: the one that evaluates conversations of this template. `most`: evaluations under way at once. */
-export interface CallEvaluationsDeps {
-  bus: Bus;
-  clock: Clock;
-  log: Log;
+export interface CallEvaluationsDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
   model(template: TemplateRecord): ChatModel;
   most?: number;
 }
@@ -88,9 +72,7 @@ async function evaluate(
   const { lead_id, claim_no, template } = call;
   const began = clock.monotonicMs();
   try {
-    const evaluation =
-      (await evaluateConversation({ model: model(template), clock }, inputOf(call), closing)) ??
-      failedEvaluation("NO_ANSWER");
+    const evaluation = await evaluateConversation({ model: model(template), clock }, inputOf(call), closing);
     const { trace_scores, summary, errors } = evaluation;
     log.info(
       {
@@ -147,8 +129,8 @@ async function annotate(
   }
 }
 
-/** Keeps the evaluations of a process. */
-export function callEvaluations(parts: CallEvaluationsDeps): CallEvaluations {
+/** Evaluates conversations once they are over, before the settlement or after it. */
+export function callEvaluations(parts: CallEvaluationsDeps) {
   const { clock, most = MOST_AT_ONCE } = parts;
   const late = taskSet();
   const waitingOver = new AbortController();
@@ -168,7 +150,11 @@ export function callEvaluations(parts: CallEvaluationsDeps): CallEvaluations {
   };
 
   return {
-    async settle(call, settle) {
+    /**
+     * Begins to evaluate the conversation, waits for the answer as long as the template allows, and settles with what is there (null: nothing). What comes later is added to the lead,
+     * once `settle` has settled the attempt. Gives what `settle` gives; rejects only as it does.
+     */
+    async settle(call: EvaluatedCall, settle: (evaluation: Evaluation | null) => Promise<boolean>): Promise<boolean> {
       if (!isEvaluated(call)) return settle(null);
       const answer = begin(call);
       const inTime = await answerWithin(
@@ -184,8 +170,10 @@ export function callEvaluations(parts: CallEvaluationsDeps): CallEvaluations {
       }
       return settled;
     },
-    stopWaiting: () => waitingOver.abort(),
-    async close() {
+    /** From now on no conversation waits for its evaluation, which is added later: the process shuts down. */
+    stopWaiting: (): void => waitingOver.abort(),
+    /** Ends what is under way: requests without an answer within 2 s are aborted, and their leads record it. */
+    async close(): Promise<void> {
       waitingOver.abort();
       await within(clock, FINISH_MS, late.drain());
       closing.abort();
@@ -194,3 +182,6 @@ export function callEvaluations(parts: CallEvaluationsDeps): CallEvaluations {
     },
   };
 }
+
+/** The evaluations of a process. */
+export type CallEvaluations = ReturnType<typeof callEvaluations>;

@@ -1,4 +1,5 @@
 import { MAX_SUMMARY_CHARS, type Evaluation } from "../../../shared/contracts/records/attempt.ts";
+import { recordIn } from "../../../shared/json.ts";
 import type { ModelAnswer } from "../providers/port.ts";
 import { ANSWER_TOOL, scaleOf, SUMMARY_ARGUMENT, type EvaluationInput } from "./evaluation-prompt.ts";
 
@@ -30,20 +31,11 @@ export const failedEvaluation = (reason: EvaluationReason): Evaluation => ({
 const OBJECT_IN_TEXT = /\{[\s\S]*\}/;
 const NUMBER_IN_TEXT = /^\s*-?\d{1,9}(?:\.\d{1,9})?\s*$/;
 
-function objectIn(text: string): Record<string, unknown> | null {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : null;
-  } catch {
-    return null;
-  }
-}
-
 /** The arguments a model answered with; null when it did not answer what was asked. Some models write the call down instead of making it. */
 export function argumentsIn({ calls, text }: Pick<ModelAnswer, "calls" | "text">): Record<string, unknown> | null {
   const call = calls.find((c) => c.name === ANSWER_TOOL);
-  if (call) return objectIn(call.arguments);
-  return objectIn(OBJECT_IN_TEXT.exec(text)?.[0] ?? "");
+  if (call) return recordIn(call.arguments);
+  return recordIn(OBJECT_IN_TEXT.exec(text)?.[0] ?? "");
 }
 
 const numberOf = (value: unknown): number | null => {

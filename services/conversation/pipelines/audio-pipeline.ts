@@ -1,11 +1,16 @@
+import { once } from "node:events";
 import { within } from "../../../shared/time/deadline.ts";
 import type { FrameClock } from "../transport/frame-clock.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
-import type { PipelineFactory, PipelineHost, SpeechEffect, VoicePipeline } from "./port.ts";
+import {
+  MAX_PLAYOUT_WAIT_MS,
+  type PipelineFactory,
+  type PipelineHost,
+  type SpeechEffect,
+  type VoicePipeline,
+} from "./port.ts";
 import { TurnTaking, type TurnTakingOptions } from "./turn-taking.ts";
 
-/** Longest wait for our own speech to end before the call goes on without it. */
-export const MAX_PLAYOUT_WAIT_MS = 20_000;
 /** The carrier gets this long to close the leg after we closed it. */
 const CLOSE_MS = 2000;
 /** The settlement waits this long for the recording to be kept. */
@@ -18,7 +23,7 @@ export interface AudioPipelineOptions extends TurnTakingOptions {
 
 /** The life of a conversation's audio leg: its start, its end, and what is waited for at both. */
 class AudioPipeline implements VoicePipeline {
-  readonly closed: Promise<void>;
+  readonly closed: Promise<unknown>;
   readonly #o: AudioPipelineOptions;
   readonly #leg: MediaLeg;
   readonly #host: PipelineHost;
@@ -34,14 +39,8 @@ class AudioPipeline implements VoicePipeline {
     this.#host = host;
     this.#o = o;
     this.#openedMs = o.clock.monotonicMs();
-    this.closed = new Promise((resolve) =>
-      this.#gone.signal.addEventListener("abort", () => resolve(), { once: true }),
-    );
-  }
-
-  /** Begins to listen; what came before is delivered at once. */
-  start(): void {
-    this.#leg.listen({
+    this.closed = once(this.#gone.signal, "abort");
+    leg.listen({
       ready: (call_id, format) => this.#ready(call_id, format),
       audio: (frame) => this.#turns?.audio(frame),
       digit: (digit) => this.#turns?.digit(digit),
@@ -113,10 +112,7 @@ class AudioPipeline implements VoicePipeline {
 }
 
 /** Pipelines for legs that carry audio; the processor listens, generates and speaks. */
-export const audioPipeline = (o: AudioPipelineOptions): PipelineFactory<MediaLeg> => ({
-  open(leg, host) {
-    const pipeline = new AudioPipeline(leg, host, o);
-    pipeline.start();
-    return pipeline;
-  },
-});
+export const audioPipeline =
+  (o: AudioPipelineOptions): PipelineFactory<MediaLeg> =>
+  (leg, host) =>
+    new AudioPipeline(leg, host, o);

@@ -1,47 +1,29 @@
-import type { Clock } from "../../../shared/time/clock.ts";
-import type { Env } from "../../../shared/process/env.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import type { CompiledTemplate } from "../session/compiled-templates.ts";
 import { frameClock } from "../transport/frame-clock.ts";
 import type { SessionRecordings } from "../recording/session-recordings.ts";
 import type { MediaLeg, TextLeg } from "../transport/port.ts";
-import { fillers } from "../providers/tts/fillers.ts";
+import { phrasesFor } from "../dialogue/phrases.ts";
 import type { DeploymentModels } from "../providers/deployment-models.ts";
 import type { SessionDoc } from "../session/sessions.model.ts";
-import { ruleBasedEndpointing } from "../audio/endpointing.ts";
 import { cascadedProcessor } from "./cascaded/cascaded-processor.ts";
 import type { PipelineFactory } from "./port.ts";
 import { realtimeProcessor } from "./realtime/realtime-processor.ts";
 import { textRelayPipeline } from "./text-relay/text-relay-pipeline.ts";
 import { audioPipeline, type AudioPipelineOptions } from "./audio-pipeline.ts";
 
-/** The pipelines of a process. Each refuses with NOT_AVAILABLE what the deployment has no models for. */
-export interface Pipelines {
-  /** The carrier does the speech. */
-  textRelay(template: CompiledTemplate): PipelineFactory<TextLeg>;
-  /** We do the speech, by the pipeline the conversation was prepared for. */
-  audio(
-    template: CompiledTemplate,
-    doc: Pick<SessionDoc, "_id" | "engine" | "stream" | "record">,
-  ): PipelineFactory<MediaLeg>;
-}
-
 /** What the realtime model's server listens with, where the deployment names no model that does. */
 const REALTIME_LISTENER = "gpt-transcribe";
 
-/** Engines with the deployment's models. */
-export function pipelines({
-  env,
-  clock,
-  models,
-  recordings,
-}: {
-  env: Env;
-  clock: Clock;
+/** What pipelines are made with. */
+export interface PipelinesDeps extends Pick<ServiceDeps, "env" | "clock"> {
   models: DeploymentModels;
   recordings: Pick<SessionRecordings, "record">;
-}): Pipelines {
+}
+
+/** The pipelines of a process. Each refuses with NOT_AVAILABLE what the deployment has no models for. */
+export function pipelines({ env, clock, models, recordings }: PipelinesDeps) {
   const beats = frameClock(clock);
-  const judge = ruleBasedEndpointing();
   const preemptive = env.PREEMPTIVE_GENERATION;
 
   const processorOf = (
@@ -54,18 +36,21 @@ export function pipelines({
       return (context) =>
         realtimeProcessor({ address, transcription_model: env.STT_MODEL ?? REALTIME_LISTENER, preemptive }, context);
     }
-    const parts = { models: models.cascade(template), judge, preemptive };
+    const parts = { models: models.cascade(template), preemptive };
     return (context) => cascadedProcessor(parts, context);
   };
 
   return {
-    textRelay: ({ template }) => textRelayPipeline(models.chat(template), clock),
-    audio: (compiled, { _id, engine, stream, record }) =>
+    /** The carrier does the speech. */
+    textRelay: ({ template }: CompiledTemplate): PipelineFactory<TextLeg> =>
+      textRelayPipeline(models.chat(template), clock),
+    /** We do the speech, by the pipeline the conversation was prepared for. */
+    audio: (compiled: CompiledTemplate, { _id, engine, stream, record }: SessionDoc): PipelineFactory<MediaLeg> =>
       audioPipeline({
         clock,
         frameClock: beats,
         processor: processorOf(compiled, engine),
-        fillers: fillers(compiled.template.language),
+        fillers: phrasesFor(compiled.template.language).fillers,
         dtmf: stream?.dtmf === "command" ? "command" : "tones",
         ...(record ? { recorder: (rate: number) => recordings.record(_id, rate === 8000 ? 8000 : 16_000) } : {}),
       }),

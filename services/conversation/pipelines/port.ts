@@ -46,6 +46,9 @@ export interface PipelineHost {
   recordError(code: string): void;
 }
 
+/** Longest wait for our own speech to end before the call goes on without it. */
+export const MAX_PLAYOUT_WAIT_MS = 20_000;
+
 /** A conversation's running pipeline. */
 export interface VoicePipeline {
   perform(effect: SpeechEffect): void;
@@ -60,10 +63,8 @@ export interface VoicePipeline {
   /** Closes the leg now, even in the middle of speech. */
   closeLeg(): void;
   /** Resolves when the leg is closed and all resources are released. */
-  readonly closed: Promise<void>;
+  readonly closed: Promise<unknown>;
 }
 
 /** Makes pipelines: they listen and speak on a leg, the dialogue decides. They differ in who does recognition and synthesis. */
-export interface PipelineFactory<Leg> {
-  open(leg: Leg, host: PipelineHost): VoicePipeline;
-}
+export type PipelineFactory<Leg> = (leg: Leg, host: PipelineHost) => VoicePipeline;

@@ -75,7 +75,7 @@ export class TurnTaking {
 
   constructor(o: TurnTakingOptions, leg: MediaLeg, host: PipelineHost, format: AudioFormat, idleSinceMs: number) {
     const { rate } = format;
-    const codec = codecFor(format);
+    const codec = codecFor(format.codec);
     const now = (): number => o.clock.monotonicMs();
     const recorder = o.recorder?.(rate) ?? null;
     const played = recorder ? { played: (pcm: Int16Array, at: number) => recorder.played(pcm, at) } : {};

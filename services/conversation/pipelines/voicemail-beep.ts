@@ -1,13 +1,12 @@
 import type { Clock } from "../../../shared/time/clock.ts";
 import { beepDetector } from "../audio/beep-detector.ts";
-import type { BeepDetector } from "../audio/port.ts";
 import { beepWait, type BeepWait } from "./beep-wait.ts";
 
 /** The wait for voicemail's beep on an audio leg. `signals_beep`: the carrier reports the beep, else it is detected in the audio. */
 export class VoicemailBeep {
   readonly #clock: Clock;
   readonly #signalsBeep: boolean;
-  readonly #detector: BeepDetector;
+  readonly #detector: ReturnType<typeof beepDetector>;
   readonly #beeped: () => void;
   #wait: BeepWait | null = null;
 

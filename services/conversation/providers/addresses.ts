@@ -29,12 +29,6 @@ export interface ModelRoute {
   readonly fallback: ModelAddress | null;
 }
 
-/** Finds the endpoints of a deployment. */
-export interface ModelAddresses {
-  /** The template's choice, or else the deployment's. Throws NOT_AVAILABLE where the deployment has no such endpoint. */
-  addressFor(use: ModelUse | undefined, kind: ModelKind): ModelRoute;
-}
-
 /** The deployment's own two endpoints of a kind. `model` of the second undefined: that of the first. */
 interface OwnEndpoints {
   readonly first: ModelAddress;
@@ -45,6 +39,14 @@ const needed = (value: string | undefined, name: string, what: string): string =
   value ?? fail("NOT_AVAILABLE", `${name} is not set; name the ${what}.`);
 const checkOf = (prefix: string): string => `${prefix}_BASE_URL, ${prefix}_API_KEY and ${prefix}_MODEL`;
 
+/** The endpoint that takes over; null: its address is not set. */
+function ownFallback(env: Env, prefix: "OPENAI" | "STT" | "TTS"): OwnEndpoints["fallback"] {
+  const base_url = env[`${prefix}_FALLBACK_BASE_URL`];
+  if (base_url === undefined) return null;
+  const check = checkOf(`${prefix}_FALLBACK`);
+  return { base_url, key: env[`${prefix}_FALLBACK_API_KEY`], model: env[`${prefix}_FALLBACK_MODEL`], check };
+}
+
 const ownChat = (env: Env): OwnEndpoints => ({
   first: {
     base_url: env.OPENAI_BASE_URL,
@@ -52,15 +54,7 @@ const ownChat = (env: Env): OwnEndpoints => ({
     model: needed(env.OPENAI_MODEL, "OPENAI_MODEL", "language model the conversation service is to use"),
     check: checkOf("OPENAI"),
   },
-  fallback:
-    env.OPENAI_FALLBACK_BASE_URL === undefined
-      ? null
-      : {
-          base_url: env.OPENAI_FALLBACK_BASE_URL,
-          key: env.OPENAI_FALLBACK_API_KEY,
-          model: env.OPENAI_FALLBACK_MODEL,
-          check: checkOf("OPENAI_FALLBACK"),
-        },
+  fallback: ownFallback(env, "OPENAI"),
 });
 
 const ownTranscription = (env: Env): OwnEndpoints => ({
@@ -70,39 +64,24 @@ const ownTranscription = (env: Env): OwnEndpoints => ({
     model: needed(env.STT_MODEL, "STT_MODEL", "model that transcribes what the customer says"),
     check: checkOf("STT"),
   },
-  fallback:
-    env.STT_FALLBACK_BASE_URL === undefined
-      ? null
-      : {
-          base_url: env.STT_FALLBACK_BASE_URL,
-          key: env.STT_FALLBACK_API_KEY,
-          model: env.STT_FALLBACK_MODEL,
-          check: checkOf("STT_FALLBACK"),
-        },
+  fallback: ownFallback(env, "STT"),
 });
 
-const ownSpeech = (env: Env): OwnEndpoints => ({
-  first: {
-    base_url: needed(env.TTS_BASE_URL, "TTS_BASE_URL", "endpoint that speaks"),
-    key: env.TTS_API_KEY,
-    model: needed(env.TTS_MODEL, "TTS_MODEL", "model that speaks"),
-    voice: env.TTS_VOICE,
-    sample_rate: env.TTS_SAMPLE_RATE,
-    check: checkOf("TTS"),
-  },
-  fallback:
-    env.TTS_FALLBACK_BASE_URL === undefined
-      ? null
-      : {
-          base_url: env.TTS_FALLBACK_BASE_URL,
-          key: env.TTS_FALLBACK_API_KEY,
-          model: env.TTS_FALLBACK_MODEL,
-          voice: env.TTS_VOICE,
-          ...(env.TTS_FALLBACK_VOICE === undefined ? {} : { own_voice: env.TTS_FALLBACK_VOICE }),
-          sample_rate: env.TTS_SAMPLE_RATE,
-          check: checkOf("TTS_FALLBACK"),
-        },
-});
+function ownSpeech(env: Env): OwnEndpoints {
+  const sound = { voice: env.TTS_VOICE, sample_rate: env.TTS_SAMPLE_RATE };
+  const fallback = ownFallback(env, "TTS");
+  const own_voice = env.TTS_FALLBACK_VOICE;
+  return {
+    first: {
+      base_url: needed(env.TTS_BASE_URL, "TTS_BASE_URL", "endpoint that speaks"),
+      key: env.TTS_API_KEY,
+      model: needed(env.TTS_MODEL, "TTS_MODEL", "model that speaks"),
+      ...sound,
+      check: checkOf("TTS"),
+    },
+    fallback: fallback && { ...fallback, ...sound, ...(own_voice === undefined ? {} : { own_voice }) },
+  };
+}
 
 const ownRealtime = (env: Env): OwnEndpoints => ({
   first: {
@@ -127,7 +106,7 @@ const OWN: Readonly<Record<ModelKind, (env: Env) => OwnEndpoints>> = {
  * The endpoints of this deployment. Templates choose among names, never an address: no key goes where a template points.
  * An endpoint that a template names has no fallback: its author chose where the customer's words go.
  */
-export function modelAddresses(env: Env): ModelAddresses {
+export function modelAddresses(env: Env) {
   const { endpoints } = parseModelEndpoints(env.MODEL_ENDPOINTS);
   const named = (name: string, model: string | undefined, kind: ModelKind): ModelAddress => {
     const known =
@@ -146,7 +125,8 @@ export function modelAddresses(env: Env): ModelAddresses {
     };
   };
   return {
-    addressFor(use, kind) {
+    /** The template's choice, or else the deployment's. Throws NOT_AVAILABLE where the deployment has no such endpoint. */
+    addressFor(use: ModelUse | undefined, kind: ModelKind): ModelRoute {
       if (use?.endpoint !== undefined) return { first: named(use.endpoint, use.model, kind), fallback: null };
       const own = OWN[kind](env);
       const first = use?.model === undefined ? own.first : { ...own.first, model: use.model };

@@ -2,7 +2,7 @@ import type { ServiceDeps } from "../../../shared/bus.ts";
 import type { ModelUse } from "../../../shared/contracts/records/models.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { recencyCache, type Cache } from "../../../shared/cache.ts";
-import { modelAddresses, type ModelAddress, type ModelAddresses, type ModelKind } from "./addresses.ts";
+import { modelAddresses, type ModelAddress, type ModelKind } from "./addresses.ts";
 import { chatModel, EVALUATION_TOKEN_TIMEOUT_MS, TOKEN_TIMEOUT_MS } from "./llm/chat-model.ts";
 import { openAiChat } from "./llm/openai-chat.ts";
 import { openAiSpeech } from "./tts/openai-speech.ts";
@@ -36,7 +36,7 @@ export class DeploymentModels {
   readonly #env: ServiceDeps["env"];
   readonly #clock: ServiceDeps["clock"];
   readonly #log: ServiceDeps["log"];
-  readonly #addresses: ModelAddresses;
+  readonly #addresses: ReturnType<typeof modelAddresses>;
   readonly #speechCache = speechCache();
   readonly #chats = recencyCache<ChatModel>({ max: MAX_KEPT_MODELS });
   readonly #speech = recencyCache<SpeechModel>({ max: MAX_KEPT_MODELS });

@@ -1,3 +1,4 @@
+import { isRecord } from "../../../shared/json.ts";
 import { ModelError } from "./port.ts";
 
 const REFUSED = new Set([400, 401, 403, 404, 405, 413, 415, 422]);
@@ -9,7 +10,7 @@ export const abortedError = (): ModelError => new ModelError("MODEL_ABORTED", "t
 /** The error of a failed request. Only the status goes into it: bodies may repeat what was said, or the key. `check`: the settings to check. */
 export function modelErrorOf(error: unknown, check: string): ModelError {
   if (error instanceof ModelError) return error;
-  const status = typeof error === "object" && error !== null && "status" in error ? error.status : undefined;
+  const status = isRecord(error) ? error["status"] : undefined;
   if (typeof status !== "number")
     return new ModelError("MODEL_ERROR", `the model can't be reached; check ${check}`, true);
   if (status === TOO_MANY_REQUESTS)

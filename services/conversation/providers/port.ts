@@ -77,13 +77,8 @@ export interface Transcription {
 export interface TranscriptionModel {
   /** It transcribes during speech and reports by `onPartial`; asking for the text in mid-word would split the word. */
   readonly streams?: boolean;
-  /** `language`: BCP 47; `hints`: words that are likely. `onPartial`: gets the text recognised so far during speech. */
-  open(how: {
-    rate: number;
-    language: string;
-    hints: readonly string[];
-    onPartial?(text: string): void;
-  }): Transcription;
+  /** `language`: BCP 47. `onPartial`: gets the text recognised so far during speech. */
+  open(how: { rate: number; language: string; onPartial?(text: string): void }): Transcription;
 }
 
 /** The models of one cascaded conversation, chosen by template and deployment. */

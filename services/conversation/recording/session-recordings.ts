@@ -1,11 +1,8 @@
 import { createReadStream } from "node:fs";
 import { readdir, rm, stat, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Bus } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
-import type { Env } from "../../../shared/process/env.ts";
-import type { Ids } from "../../../shared/ids.ts";
-import { errorForLog, type Log } from "../../../shared/process/log.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import { localFolder } from "../../../shared/storage/local-folder.ts";
 import type { Storage } from "../../../shared/storage/port.ts";
 import { recordingKey } from "../../../shared/storage/recordings.ts";
@@ -13,12 +10,10 @@ import { FRAME_BYTES, stereoRecorder, type Recorder, type RecordingSink } from "
 import { repairWavFile, wavFileSink, WAV_HEADER_BYTES } from "./wav-file.ts";
 
 /** Dependencies of session recordings. */
-export interface SessionRecordingsDeps {
-  env: Pick<Env, "RECORDINGS_DIR">;
-  ids: Pick<Ids, "uuid">;
-  bus: Pick<Bus, "call">;
-  clock: Clock;
-  log: Log;
+export interface SessionRecordingsDeps extends Pick<ServiceDeps, "clock" | "log"> {
+  env: Pick<ServiceDeps["env"], "RECORDINGS_DIR">;
+  ids: Pick<ServiceDeps["ids"], "uuid">;
+  bus: Pick<ServiceDeps["bus"], "call">;
 }
 
 /** Folder of unfinished recordings; no storage key begins with a dot. */

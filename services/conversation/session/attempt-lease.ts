@@ -1,29 +1,17 @@
 import { exponentialMs } from "../../../shared/time/backoff.ts";
-import type { Bus } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { keepLease } from "../../../shared/time/lease-keeper.ts";
-import { errorForLog, type Log } from "../../../shared/process/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 
 const SETTLE_BASE_MS = 250;
 const SETTLE_MAX_MS = 5000;
 /** Tries of a settle that is refused although the lease is valid. */
 const MAX_SETTLE_TRIES = 20;
 
-/** The lease of one attempt, on the side of its owner. */
-export interface AttemptLease {
-  /** Ends the attempt. True: it is settled, by us or by another process; false: it failed until the lease expired. */
-  settle(facts: AttemptFacts): Promise<boolean>;
-  /** Stops renewing. */
-  drop(): void;
-}
-
 /** Dependencies of a lease. */
-export interface AttemptLeaseDeps {
-  bus: Bus;
-  clock: Clock;
-  log: Log;
+export interface AttemptLeaseDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
   lead_id: string;
   claim_no: number;
   lease_seconds: number;
@@ -32,7 +20,7 @@ export interface AttemptLeaseDeps {
 }
 
 /** Renews the lease from now on. A failed renewal is retried; only the answer `done: false` means that the lease is lost. */
-export function holdAttemptLease(deps: AttemptLeaseDeps): AttemptLease {
+export function holdAttemptLease(deps: AttemptLeaseDeps) {
   const { bus, clock, log, lead_id, claim_no, lease_seconds, onLost } = deps;
   const lease = keepLease({
     clock,
@@ -65,7 +53,8 @@ export function holdAttemptLease(deps: AttemptLeaseDeps): AttemptLease {
   };
 
   return {
-    async settle(facts) {
+    /** Ends the attempt. True: it is settled, by us or by another process; false: it failed until the lease expired. */
+    async settle(facts: AttemptFacts): Promise<boolean> {
       for (let tries = 0; tries < MAX_SETTLE_TRIES; tries++) {
         if (await trySettle(facts, tries + 1)) return true;
         const pause = exponentialMs(tries, SETTLE_BASE_MS, SETTLE_MAX_MS);
@@ -74,6 +63,10 @@ export function holdAttemptLease(deps: AttemptLeaseDeps): AttemptLease {
       }
       return false;
     },
-    drop: () => lease.drop(),
+    /** Stops renewing. */
+    drop: lease.drop,
   };
 }
+
+/** The lease of one attempt, on the side of its owner. */
+export type AttemptLease = ReturnType<typeof holdAttemptLease>;

@@ -10,11 +10,6 @@ export interface CompiledTemplate {
   template: TemplateRecord;
   flow: Flow;
 }
-/** Gives template versions, compiled once: a version never changes. */
-export interface CompiledTemplates {
-  get(bus: Bus, template_id: string, version: number): Promise<CompiledTemplate>;
-}
-
 const MAX_KEPT = 500;
 
 function compile(template: TemplateRecord): CompiledTemplate {
@@ -28,11 +23,11 @@ function compile(template: TemplateRecord): CompiledTemplate {
   }
 }
 
-/** Keeps the versions used last. */
-export function compiledTemplates(): CompiledTemplates {
+/** Gives template versions, compiled once: a version never changes. Keeps those used last. */
+export function compiledTemplates() {
   const cache = recencyCache<CompiledTemplate>({ max: MAX_KEPT });
   return {
-    async get(bus, template_id, version) {
+    async get(bus: Bus, template_id: string, version: number): Promise<CompiledTemplate> {
       const key = `${template_id}:${version}`;
       const known = cache.get(key);
       if (known) return known;
@@ -42,3 +37,6 @@ export function compiledTemplates(): CompiledTemplates {
     },
   };
 }
+
+/** The template versions of a process. */
+export type CompiledTemplates = ReturnType<typeof compiledTemplates>;

@@ -1,7 +1,6 @@
-import type { Bus } from "../../../shared/bus.ts";
-import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
-import type { Env } from "../../../shared/process/env.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
 import { conversationFacts } from "../dialogue/conversation-facts.ts";
 import { newDialogue, type DialogueState, type Effect, type StopReason } from "../dialogue/dialogue-state.ts";
@@ -25,14 +24,10 @@ const SETUP_MS = 10_000;
 const LAST_WORDS_MS = 4000;
 
 /** What sessions are run with. */
-export interface SessionDeps {
-  bus: Bus;
-  clock: Clock;
-  log: Log;
+export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log"> {
   sessions: SessionsRepository;
   web: WebRequester;
   evaluations: Pick<CallEvaluations, "settle">;
-  env: Env;
 }
 
 /** Opens the pipeline on media that has joined; never throws. */
@@ -104,10 +99,6 @@ export class ConversationSession {
       call_ref,
       dispatch: (event) => this.#loop.dispatch(event),
     });
-    const onLost = (): void => {
-      this.#leaseLost = true;
-      this.#loop.dispatch({ type: "stopped", reason: "lease_lost" });
-    };
     this.#lease = holdAttemptLease({
       bus,
       clock,
@@ -115,7 +106,10 @@ export class ConversationSession {
       lead_id,
       claim_no,
       lease_seconds: env.LEASE_SECONDS,
-      onLost,
+      onLost: () => {
+        this.#leaseLost = true;
+        this.#loop.dispatch({ type: "stopped", reason: "lease_lost" });
+      },
     });
     const deadlines = this.#startDeadlines();
     this.#pipeline = open(this.#host());

@@ -1,5 +1,5 @@
-import type { Bus } from "../../../shared/bus.ts";
-import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
+import type { ServiceDeps } from "../../../shared/bus.ts";
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { noFacts, type ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
@@ -9,10 +9,7 @@ import type { SessionDoc } from "./sessions.model.ts";
 import type { SessionsRepository } from "./sessions.repository.ts";
 
 /** What a settlement is made with. */
-export interface SettlementDeps {
-  bus: Bus;
-  clock: Clock;
-  log: Log;
+export interface SettlementDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
   sessions: SessionsRepository;
   evaluations: Pick<CallEvaluations, "settle">;
   lease: AttemptLease;

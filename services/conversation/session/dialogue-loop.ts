@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { step } from "../dialogue/dialogue-manager.ts";
 import type { DialogueEvent, DialogueState, Effect } from "../dialogue/dialogue-state.ts";
 import type { Flow } from "../dialogue/flow.ts";
@@ -57,8 +58,7 @@ export class DialogueLoop {
 
   /** Resolves at the end of the dialogue. */
   async untilEnded(): Promise<void> {
-    if (this.ended.aborted) return;
-    await new Promise<void>((resolve) => this.ended.addEventListener("abort", () => resolve(), { once: true }));
+    if (!this.ended.aborted) await once(this.ended, "abort");
   }
 
   #drain(): void {

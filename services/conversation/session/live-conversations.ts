@@ -1,9 +1,8 @@
-import type { Bus, ResultOf } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
+import type { ResultOf, ServiceDeps } from "../../../shared/bus.ts";
 import { taskSet, within } from "../../../shared/time/deadline.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
-import { errorForLog, type Log } from "../../../shared/process/log.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
 import type { UpgradeRequest } from "../transport/media-server.ts";
 import type { CompiledTemplate, CompiledTemplates } from "./compiled-templates.ts";
 import {
@@ -14,7 +13,6 @@ import {
   type SessionSignal,
 } from "./conversation-session.ts";
 import type { SessionDoc } from "./sessions.model.ts";
-import type { SessionsRepository } from "./sessions.repository.ts";
 
 /** Tries to take a call over from the dialer, and the pause between them. */
 const JOIN_TRIES = 3;
@@ -30,29 +28,10 @@ export interface MediaAttachment {
   dismiss(): Promise<void>;
 }
 
-/** All live conversations of this process. */
-export interface LiveConversations {
-  /** The session a carrier's socket is for; null: token or signature is wrong. Consumes the token. BUSY: no room. */
-  admit(request: UpgradeRequest): Promise<SessionDoc | null>;
-  /** Runs the conversation on media that was admitted; never rejects. */
-  run(media: MediaAttachment, doc: SessionDoc): Promise<void>;
-  /** Signals a conversation, also one whose hand-over is still under way: voicemail detection may overtake it. Unknown calls are ignored. */
-  signal(call_ref: string, signal: SessionSignal): void;
-  /** True when there is room for no more conversations. */
-  full(): boolean;
-  /** Waits until the last conversation is over; after `grace_ms` those left are ended, with a goodbye of at most `goodbye_ms` (0: none), and then cut off. */
-  drain(grace_ms: number, goodbye_ms: number): Promise<void>;
-}
-
 /** What conversations are run with. */
-export interface LiveConversationsDeps {
-  bus: Bus;
-  clock: Clock;
-  log: Log;
+export interface LiveConversationsDeps extends SessionDeps {
   node_id: string;
-  sessions: SessionsRepository;
   templates: CompiledTemplates;
-  sessionDeps: SessionDeps;
   /** Conversations at once, at most. */
   most: number;
 }
@@ -98,20 +77,21 @@ async function markBegun({ sessions, clock, log }: LiveConversationsDeps, doc: S
     );
 }
 
-const answeredCall = (joined: ResultOf<"dialer.joined">, clock: Clock): AnsweredCall => ({
+const answeredCall = (joined: ResultOf<"dialer.joined">, clock: ServiceDeps["clock"]): AnsweredCall => ({
   at: joined.answered_at === null ? clock.now() : new Date(joined.answered_at),
   voicemail: joined.machine,
   beep: joined.beep,
   signals_beep: joined.tells_beep,
 });
 
-/** Keeps the conversations of a process. */
-export function liveConversations(deps: LiveConversationsDeps): LiveConversations {
-  const { bus, clock, log, node_id, sessions, templates, sessionDeps, most } = deps;
+/** All live conversations of this process. */
+export function liveConversations(deps: LiveConversationsDeps) {
+  const { bus, clock, log, node_id, sessions, templates, most } = deps;
   const live = new Map<string, ConversationSession>();
   /** Calls that the dialer is handing over, with the signals that came before the session could begin. */
   const handingOver = new Map<string, SessionSignal[]>();
   const running = taskSet();
+  /** True when there is room for no more conversations. */
   const full = (): boolean => running.size >= most;
 
   const converse = async (media: MediaAttachment, doc: SessionDoc): Promise<void> => {
@@ -127,7 +107,7 @@ export function liveConversations(deps: LiveConversationsDeps): LiveConversation
     handingOver.delete(doc._id);
     if (!joined.go) return turnAway(deps, media, doc);
     const answered = answeredCall(joined, clock);
-    const session = new ConversationSession(sessionDeps, doc, template, answered, open);
+    const session = new ConversationSession(deps, doc, template, answered, open);
     live.set(doc._id, session);
     for (const signal of signals) session.signal(signal);
     await markBegun(deps, doc, answered.at);
@@ -136,7 +116,8 @@ export function liveConversations(deps: LiveConversationsDeps): LiveConversation
   };
 
   return {
-    async admit({ provider, token, path, headers }) {
+    /** The session a carrier's socket is for; null: token or signature is wrong. Consumes the token. BUSY: no room. */
+    async admit({ provider, token, path, headers }: UpgradeRequest): Promise<SessionDoc | null> {
       if (full()) fail("BUSY", "This process runs as many conversations as it can.");
       const hash = sha256(token);
       if (!(await sessions.peek(hash, provider, clock.now()))) return null;
@@ -144,7 +125,8 @@ export function liveConversations(deps: LiveConversationsDeps): LiveConversation
       const { valid } = await bus.call("dialer.verifyUpgrade", { provider, path, headers });
       return valid ? sessions.redeem(hash, provider, node_id, clock.now()) : null;
     },
-    async run(media, doc) {
+    /** Runs the conversation on media that was admitted; never rejects. */
+    async run(media: MediaAttachment, doc: SessionDoc): Promise<void> {
       const conversation = converse(media, doc).catch(async (error: unknown) => {
         log.error(
           { event: "talk.failed", lead_id: doc.lead_id, claim_no: doc.claim_no, error: errorForLog(error) },
@@ -155,13 +137,15 @@ export function liveConversations(deps: LiveConversationsDeps): LiveConversation
       running.add(conversation);
       await conversation;
     },
-    signal(call_ref, signal) {
+    /** Signals a conversation, also one whose hand-over is still under way: voicemail detection may overtake it. Unknown calls are ignored. */
+    signal(call_ref: string, signal: SessionSignal): void {
       const session = live.get(call_ref);
       if (session) session.signal(signal);
       else handingOver.get(call_ref)?.push(signal);
     },
     full,
-    async drain(grace_ms, goodbye_ms) {
+    /** Waits until the last conversation is over; after `grace_ms` those left are ended, with a goodbye of at most `goodbye_ms` (0: none), and then cut off. */
+    async drain(grace_ms: number, goodbye_ms: number): Promise<void> {
       await within(clock, grace_ms, running.drain());
       for (const session of live.values()) session.signal(goodbye_ms > 0 ? "shutdown" : "shutdown_now");
       await within(clock, Math.max(goodbye_ms, AT_ONCE_MS), running.drain());
@@ -170,3 +154,6 @@ export function liveConversations(deps: LiveConversationsDeps): LiveConversation
     },
   };
 }
+
+/** The live conversations of a process. */
+export type LiveConversations = ReturnType<typeof liveConversations>;

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../shared/time/clock.ts";
 import type { PipelineFactory } from "../pipelines/port.ts";
 import type { CompiledTemplate } from "./compiled-templates.ts";
-import type { MediaLeg, TextLeg } from "../transport/port.ts";
+import { NO_TEXT_EVENTS, type MediaLeg, type TextLeg } from "../transport/port.ts";
 import type { MediaAttachment } from "./live-conversations.ts";
 
 /** The carrier gets this long to close a leg without a conversation. */
@@ -17,8 +17,8 @@ const attachLeg = <Leg extends { close(): void }>(
   farewell: (closed: () => void) => void,
 ): MediaAttachment => ({
   openPipeline(template) {
-    const factory = pipeline(template);
-    return (host) => factory.open(leg, host);
+    const open = pipeline(template);
+    return (host) => open(leg, host);
   },
   async dismiss() {
     const gone = new AbortController();
@@ -35,17 +35,7 @@ export const attachTextLeg = (
   clock: Clock,
 ): MediaAttachment =>
   attachLeg(leg, pipeline, clock, (closed) => {
-    leg.listen({
-      ready: ignore,
-      prompt: ignore,
-      digit: ignore,
-      interrupt: ignore,
-      speaking: ignore,
-      customer: ignore,
-      silence: ignore,
-      fault: ignore,
-      closed,
-    });
+    leg.listen({ ...NO_TEXT_EVENTS, closed });
     leg.end();
   });
 

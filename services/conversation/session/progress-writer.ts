@@ -1,14 +1,10 @@
-import type { Log } from "../../../shared/process/log.ts";
-import { errorForLog } from "../../../shared/process/log.ts";
+import { errorForLog, type Log } from "../../../shared/process/log.ts";
 
-/** Writes the latest state of something, one write at a time; states that came during a write are skipped but the last. */
-export interface Progress {
-  save(write: () => Promise<void>): void;
-  settled(): Promise<void>;
-}
-
-/** A write that fails is logged and forgotten: the next one carries everything. */
-export function progressWriter(log: Log, about: Record<string, unknown>): Progress {
+/**
+ * Writes the latest state of something, one write at a time; states that came during a write are skipped but the last. A write
+ * that fails is logged and forgotten: the next one carries everything.
+ */
+export function progressWriter(log: Log, about: Record<string, unknown>) {
   let next: (() => Promise<void>) | null = null;
   let running: Promise<void> | null = null;
   const run = async (): Promise<void> => {
@@ -25,12 +21,15 @@ export function progressWriter(log: Log, about: Record<string, unknown>): Progre
     running = null;
   };
   return {
-    save(write) {
+    save(write: () => Promise<void>): void {
       next = write;
       running ??= run();
     },
-    async settled() {
+    async settled(): Promise<void> {
       await running;
     },
   };
 }
+
+/** The writer of one conversation's progress. */
+export type Progress = ReturnType<typeof progressWriter>;

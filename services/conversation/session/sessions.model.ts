@@ -9,8 +9,8 @@ import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 /** States of a session: prepared before the dial, TALKING once media has joined, then kept until its facts are settled. */
 export type SessionState = "PREPARED" | "REDEEMED" | "TALKING" | "ENDED_UNSETTLED" | "CLOSED";
 
-/** One conversation, by its call_ref. The media token is kept as SHA-256 only, and only until it is used. */
-export interface SessionDoc {
+/** What is known of a conversation before it begins, by its call_ref. */
+export interface PlannedSession {
   _id: string;
   lead_id: string;
   claim_no: number;
@@ -28,6 +28,10 @@ export interface SessionDoc {
   stream: StreamDialect | null;
   /** We record the conversation, where it carries sound. */
   record: boolean;
+}
+
+/** One conversation. The media token is kept as SHA-256 only, and only until it is used. */
+export interface SessionDoc extends PlannedSession {
   state: SessionState;
   token_hash?: string;
   token_expires_at: Date;

@@ -3,7 +3,7 @@ import { plusSeconds } from "../../../shared/time/clock.ts";
 import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import { insertEach } from "../../../shared/database/unordered-insert.ts";
-import type { SessionDoc } from "./sessions.model.ts";
+import type { PlannedSession, SessionDoc } from "./sessions.model.ts";
 
 /** How long a session is kept that was not settled: until the sweep has surely recovered it. */
 const KEPT_SECONDS = 7 * 86_400;
@@ -11,43 +11,11 @@ const KEPT_SECONDS = 7 * 86_400;
 const KEPT_SETTLED_SECONDS = 3600;
 
 /** What prepare gives. */
-export type NewSession = Pick<
-  SessionDoc,
-  | "_id"
-  | "lead_id"
-  | "claim_no"
-  | "provider"
-  | "template_id"
-  | "template_version"
-  | "payload"
-  | "max_call_seconds"
-  | "voicemail_action"
-  | "engine"
-  | "carrier"
-  | "stream"
-  | "record"
-> & { token_hash: string; ttl_seconds: number };
+export type NewSession = PlannedSession & { token_hash: string; ttl_seconds: number };
 
-/** The sessions' documents. Every transition is one guarded write. */
-export interface SessionsRepository {
-  /** Makes or renews sessions: preparing again voids the token before. For each, in order; false: the conversation has begun already. */
-  prepare(sessions: readonly NewSession[], now: Date): Promise<boolean[]>;
-  /** The session an unused, unexpired token stands for; leaves it unused. */
-  peek(token_hash: string, provider: Provider, now: Date): Promise<SessionDoc | null>;
-  /** Uses the token up, once over all nodes; null: another process did, or it has expired. */
-  redeem(token_hash: string, provider: Provider, node_id: string, now: Date): Promise<SessionDoc | null>;
-  begin(id: string, answered_at: Date, now: Date): Promise<void>;
-  /** Keeps the facts known so far. */
-  progress(id: string, known: { talk: ConversationFacts; call_id: string | null }, now: Date): Promise<void>;
-  /** The conversation has ended; its facts wait to be settled. */
-  ended(
-    id: string,
-    known: { talk: ConversationFacts; call_id: string | null; ended_at: Date },
-    now: Date,
-  ): Promise<void>;
-  /** It is over: settled, or ended before it began. */
-  close(id: string, now: Date): Promise<void>;
-  find(id: string): Promise<SessionDoc | null>;
+interface Known {
+  talk: ConversationFacts;
+  call_id: string | null;
 }
 
 const BEFORE_TALK = ["PREPARED", "REDEEMED"] as const;
@@ -74,9 +42,10 @@ const documentOf = ({ ttl_seconds, ...session }: NewSession, now: Date): Session
 const LATER_FIELDS = { engine: "relay", carrier: "none", stream: null, record: false } as const;
 const inFull = (doc: SessionDoc | null): SessionDoc | null => doc && { ...LATER_FIELDS, ...doc };
 
-/** The repository on its model. */
-export const sessionsRepository = (model: Model<SessionDoc>): SessionsRepository => ({
-  async prepare(sessions, now) {
+/** The sessions' documents. Every transition is one guarded write. */
+export const sessionsRepository = (model: Model<SessionDoc>) => ({
+  /** Makes or renews sessions: preparing again voids the token before. For each, in order; false: the conversation has begun already. */
+  async prepare(sessions: readonly NewSession[], now: Date): Promise<boolean[]> {
     if (sessions.length === 0) return [];
     const written = await insertEach(
       model,
@@ -93,13 +62,15 @@ export const sessionsRepository = (model: Model<SessionDoc>): SessionsRepository
       }),
     );
   },
-  peek: async (token_hash, provider, now) =>
+  /** The session an unused, unexpired token stands for; leaves it unused. */
+  peek: async (token_hash: string, provider: Provider, now: Date): Promise<SessionDoc | null> =>
     inFull(
       await model
         .findOne({ token_hash, provider, state: "PREPARED", token_expires_at: { $gt: now } })
         .lean<SessionDoc>(),
     ),
-  redeem: async (token_hash, provider, node_id, now) =>
+  /** Uses the token up, once over all nodes; null: another process did, or it has expired. */
+  redeem: async (token_hash: string, provider: Provider, node_id: string, now: Date): Promise<SessionDoc | null> =>
     inFull(
       await model
         .findOneAndUpdate(
@@ -109,22 +80,25 @@ export const sessionsRepository = (model: Model<SessionDoc>): SessionsRepository
         )
         .lean<SessionDoc>(),
     ),
-  async begin(id, answered_at, now) {
+  async begin(id: string, answered_at: Date, now: Date): Promise<void> {
     await model.updateOne({ _id: id, state: "REDEEMED" }, { $set: { state: "TALKING", answered_at, updated_at: now } });
   },
-  async progress(id, { talk, call_id }, now) {
+  /** Keeps the facts known so far. */
+  async progress(id: string, { talk, call_id }: Known, now: Date): Promise<void> {
     await model.updateOne(
       { _id: id, state: { $in: [...BEFORE_TALK, "TALKING"] } },
       { $set: { talk, call_id, updated_at: now } },
     );
   },
-  async ended(id, { talk, call_id, ended_at }, now) {
+  /** The conversation has ended; its facts wait to be settled. */
+  async ended(id: string, { talk, call_id, ended_at }: Known & { ended_at: Date }, now: Date): Promise<void> {
     await model.updateOne(
       { _id: id, state: { $ne: "CLOSED" } },
       { $set: { state: "ENDED_UNSETTLED", talk, call_id, ended_at, updated_at: now } },
     );
   },
-  async close(id, now) {
+  /** It is over: settled, or ended before it began. */
+  async close(id: string, now: Date): Promise<void> {
     await model.updateOne(
       { _id: id },
       {
@@ -133,5 +107,8 @@ export const sessionsRepository = (model: Model<SessionDoc>): SessionsRepository
       },
     );
   },
-  find: async (id) => inFull(await model.findOne({ _id: id }).lean<SessionDoc>()),
+  find: async (id: string): Promise<SessionDoc | null> => inFull(await model.findOne({ _id: id }).lean<SessionDoc>()),
 });
+
+/** The repository of the sessions. */
+export type SessionsRepository = ReturnType<typeof sessionsRepository>;

@@ -1,42 +1,26 @@
 import type { Bus } from "../../../shared/bus.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import type { XmlTurn, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import type { PipelineFactory } from "../pipelines/port.ts";
 import { mediaKindOf } from "../pipelines/pipeline-choice.ts";
-import type { CompiledTemplates, CompiledTemplate } from "./compiled-templates.ts";
+import type { CompiledTemplate } from "./compiled-templates.ts";
 import { attachTextLeg } from "./media-attachment.ts";
 import { carrierTempo, type CarrierTempo } from "../transport/carrier-tempo.ts";
 import type { TextLeg } from "../transport/port.ts";
 import { XmlDrivenLeg } from "../transport/xml-driven-leg.ts";
-import type { SessionsRepository } from "./sessions.repository.ts";
-import type { LiveConversations } from "./live-conversations.ts";
+import type { LiveConversations, LiveConversationsDeps } from "./live-conversations.ts";
 
 /** What XML-driven conversations are run with. */
-export interface XmlDrivenDeps {
-  clock: Clock;
-  node_id: string;
-  sessions: SessionsRepository;
-  templates: CompiledTemplates;
+export interface XmlDrivenDeps extends Pick<LiveConversationsDeps, "clock" | "node_id" | "sessions" | "templates"> {
   conversations: LiveConversations;
   pipeline(template: CompiledTemplate): PipelineFactory<TextLeg>;
 }
 
-/** The conversations of this process whose carriers ask for an XML document after each turn. */
-export interface XmlDrivenConversations {
-  /** UNAUTHENTICATED: the token is unknown or used. BUSY: no room, or the process shuts down. */
-  turn(turn: XmlTurn, bus: Bus): Promise<XmlTurnReply>;
-  /** The carrier has ended the call: no more turns come. */
-  carrierEnded(call_ref: string): void;
-  /** Refuses new conversations from now on. */
-  refuse(): void;
-}
-
 const NOTHING: XmlTurnReply = { turn: 0, say: [], next: { kind: "nothing" }, language: "en-US", voice: null };
 
-/** Keeps the XML-driven conversations of a process. */
+/** The conversations of this process whose carriers ask for an XML document after each turn. */
 export function xmlDrivenConversations({
   clock,
   node_id,
@@ -44,7 +28,7 @@ export function xmlDrivenConversations({
   templates,
   conversations,
   pipeline,
-}: XmlDrivenDeps): XmlDrivenConversations {
+}: XmlDrivenDeps) {
   const legs = new Map<string, XmlDrivenLeg>();
   /** First turns under way, so that a carrier's retry waits for the same answer. */
   const admitting = new Map<string, Promise<XmlDrivenLeg>>();
@@ -74,7 +58,8 @@ export function xmlDrivenConversations({
   };
 
   return {
-    async turn(turn, bus) {
+    /** UNAUTHENTICATED: the token is unknown or used. BUSY: no room, or the process shuts down. */
+    async turn(turn: XmlTurn, bus: Bus): Promise<XmlTurnReply> {
       const { call_ref, heard, digits, follows, token } = turn;
       const input = { heard, digits, follows };
       const known = legs.get(call_ref) ?? admitting.get(call_ref);
@@ -84,8 +69,10 @@ export function xmlDrivenConversations({
       admitting.set(call_ref, admitted);
       return (await admitted).turn(input);
     },
-    carrierEnded: (call_ref) => legs.get(call_ref)?.callEnded(),
-    refuse() {
+    /** The carrier has ended the call: no more turns come. */
+    carrierEnded: (call_ref: string): void => legs.get(call_ref)?.callEnded(),
+    /** Refuses new conversations from now on. */
+    refuse(): void {
       refusing = true;
     },
   };

@@ -1,4 +1,4 @@
-import { isRecord } from "../../../shared/json.ts";
+import { recordIn } from "../../../shared/json.ts";
 
 /** What a leg needs of a WebSocket (the `ws` package's fits). */
 export interface LegSocket {
@@ -22,15 +22,8 @@ const MAX_BUFFERED_BYTES = 1_048_576;
 export const NORMAL_CLOSURE = 1000;
 
 /** The message as an object; null for any other JSON and for a message that is too large. */
-export function parseFrame(message: string): Frame | null {
-  if (Buffer.byteLength(message) > MAX_FRAME_BYTES) return null;
-  try {
-    const frame: unknown = JSON.parse(message);
-    return isRecord(frame) ? frame : null;
-  } catch {
-    return null;
-  }
-}
+export const parseFrame = (message: string): Frame | null =>
+  Buffer.byteLength(message) > MAX_FRAME_BYTES ? null : recordIn(message);
 
 /** Sends a frame; drops the connection of a side that no longer reads. */
 export function sendFrame(socket: LegSocket, frame: string): void {

@@ -19,6 +19,19 @@ export interface TextLegEvents {
   closed(): void;
 }
 
+/** A receiver that ignores everything. */
+export const NO_TEXT_EVENTS: TextLegEvents = {
+  ready: () => undefined,
+  prompt: () => undefined,
+  digit: () => undefined,
+  interrupt: () => undefined,
+  speaking: () => undefined,
+  customer: () => undefined,
+  silence: () => undefined,
+  fault: () => undefined,
+  closed: () => undefined,
+};
+
 /** How the customer has the floor: how long they may be silent, and whether only DTMF counts. */
 export interface Floor {
   idle_ms: number;

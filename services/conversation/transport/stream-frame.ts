@@ -1,4 +1,4 @@
-import { isRecord } from "../../../shared/json.ts";
+import { isRecord, textOf } from "../../../shared/json.ts";
 import type { Frame } from "./leg-socket.ts";
 import type { AudioFormat } from "./port.ts";
 
@@ -37,10 +37,7 @@ export function valueAt(path: string): FrameReader<unknown> {
 /** Reads the string at a dotted path; "" where there is none. */
 export function textAt(path: string): FrameReader<string> {
   const read = valueAt(path);
-  return (frame) => {
-    const value = read(frame);
-    return typeof value === "string" ? value : "";
-  };
+  return (frame) => textOf(read(frame));
 }
 
 /** Reads the whole number at a dotted path, written as number or text; null where there is none. */

@@ -1,10 +1,9 @@
+import { textOf } from "../../../shared/json.ts";
 import { eventBuffer, type LegEvent } from "./event-buffer.ts";
 import { NORMAL_CLOSURE, parseFrame, sendFrame, type Frame, type LegSocket } from "./leg-socket.ts";
 import type { TextLeg, TextLegEvents } from "./port.ts";
 
 type TextLegEvent = LegEvent<TextLegEvents>;
-
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** Speaker events, sent where the document asks for events="speaker-events". */
 function readInfo(name: string, on: boolean): TextLegEvent | null {
@@ -17,24 +16,24 @@ export function readRelayFrame(data: string): TextLegEvent | null {
   const frame = parseFrame(data);
   switch (frame?.["type"]) {
     case "setup": {
-      const id = text(frame["callSid"]);
+      const id = textOf(frame["callSid"]);
       return (e) => e.ready(id === "" ? null : id);
     }
     case "prompt": {
-      const words = text(frame["voicePrompt"]);
+      const words = textOf(frame["voicePrompt"]);
       const final = frame["last"] !== false;
       return (e) => e.prompt(words, final);
     }
     case "dtmf": {
-      const digit = text(frame["digit"]);
+      const digit = textOf(frame["digit"]);
       return /^[0-9*#A-Dw]$/i.test(digit) ? (e) => e.digit(digit) : null;
     }
     case "interrupt": {
-      const spoken = text(frame["utteranceUntilInterrupt"]);
+      const spoken = textOf(frame["utteranceUntilInterrupt"]);
       return (e) => e.interrupt(spoken);
     }
     case "info":
-      return readInfo(text(frame["name"]), frame["value"] === "on");
+      return readInfo(textOf(frame["name"]), frame["value"] === "on");
     case "error":
       return (e) => e.fault();
     default:

@@ -2,7 +2,7 @@ import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { startTimer } from "../../../shared/time/timer.ts";
 import type { CarrierTempo } from "./carrier-tempo.ts";
-import type { Floor, TextLeg, TextLegEvents } from "./port.ts";
+import { NO_TEXT_EVENTS, type Floor, type TextLeg, type TextLegEvents } from "./port.ts";
 import { lastHeard, totalSpeechMs, speechMs, type Utterance } from "../audio/speech-duration.ts";
 import { utteranceBuffer } from "./utterance-buffer.ts";
 
@@ -35,17 +35,6 @@ const END_OF_SPEECH_MS = 1000;
 /** A carrier whose request is overdue by this long counts as disconnected. */
 const OVERDUE_MS = 30_000;
 const END_KEY = "#";
-const NO_RECEIVER: TextLegEvents = {
-  ready: () => undefined,
-  prompt: () => undefined,
-  digit: () => undefined,
-  interrupt: () => undefined,
-  speaking: () => undefined,
-  customer: () => undefined,
-  silence: () => undefined,
-  fault: () => undefined,
-  closed: () => undefined,
-};
 
 type Next = XmlTurnReply["next"];
 interface PendingReply {
@@ -74,7 +63,7 @@ const secondsOf = (idle_ms: number): number =>
 export class XmlDrivenLeg implements TextLeg {
   readonly #deps: XmlDrivenLegDeps;
   readonly #utterances = utteranceBuffer();
-  #events: TextLegEvents = NO_RECEIVER;
+  #events: TextLegEvents = NO_TEXT_EVENTS;
   #number = 0;
   #pending: PendingReply | null = null;
   #last: DeliveredReply | null = null;

@@ -3,12 +3,11 @@ import {
   isBackchannel,
   MAX_WAIT_MS,
   MIN_WAIT_MS,
-  ruleBasedEndpointing,
+  turnWaitMs,
 } from "../../../services/conversation/audio/endpointing.ts";
 
-const judge = ruleBasedEndpointing();
 const wait = (text: string, language = "en-US", expects_short = false): number =>
-  judge.waitMs({ text, language, expects_short });
+  turnWaitMs({ text, language, expects_short });
 
 describe("a finished turn waits shortly", () => {
   test.each([
@@ -139,7 +138,7 @@ test("the wait stays within its bounds, whatever was said, and takes no time", (
       fc.constantFrom("en", "de", "fr", "es", "it", "pt", "nl", "hi", "zz", ""),
       fc.boolean(),
       (text, language, expects_short) => {
-        const ms = judge.waitMs({ text, language, expects_short });
+        const ms = turnWaitMs({ text, language, expects_short });
         expect(ms).toBeGreaterThanOrEqual(MIN_WAIT_MS);
         expect(ms).toBeLessThanOrEqual(MAX_WAIT_MS);
         isBackchannel(text, language);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
-import { resampleAll, resampler } from "../../../services/conversation/audio/resampler.ts";
-import { inTurn, levelOf, noise, tone } from "../fixtures/sound.ts";
+import { resampler } from "../../../services/conversation/audio/resampler.ts";
+import { inTurn, levelOf, noise, resampleAll, tone } from "../fixtures/sound.ts";
 
 const PAIRS = [
   [24_000, 8000],

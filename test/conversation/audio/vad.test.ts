@@ -1,10 +1,9 @@
 import * as fc from "fast-check";
 import { encodeSpeech } from "../../../local/speech/modem.ts";
 import { aLaw } from "../../../services/conversation/audio/g711.ts";
-import { resampleAll } from "../../../services/conversation/audio/resampler.ts";
 import { energyVad } from "../../../services/conversation/audio/vad.ts";
 import type { VoiceActivity } from "../../../services/conversation/audio/port.ts";
-import { babble, framesOf, inTurn, noise, silence, together, tone } from "../fixtures/sound.ts";
+import { babble, framesOf, inTurn, noise, resampleAll, silence, together, tone } from "../fixtures/sound.ts";
 
 /** What the detector knows after each frame of a sound. */
 function heard(sound: Int16Array, ms = 20, rate = 8000): VoiceActivity[] {
@@ -92,14 +91,7 @@ describe("a voice", () => {
   });
 
   test("before the first one the silence is endless", () =>
-    expect(heard(silence(2000)).every((h) => h.silence_ms === Infinity && !h.speaking && h.level_db === -96)).toBe(
-      true,
-    ));
-
-  test("loudness is that of the frame", () => {
-    expect(heard(tone({ ms: 20, db: -18 }))[0]!.level_db).toBeCloseTo(-18, 1);
-    expect(heard(tone({ ms: 20, db: -18 }).map((s) => s + 3000))[0]!.level_db).toBeCloseTo(-18, 1);
-  });
+    expect(heard(silence(2000)).every((h) => h.silence_ms === Infinity && !h.speaking)).toBe(true));
 });
 
 describe("no voice", () => {
@@ -162,17 +154,7 @@ describe("the detector", () => {
       inTurn(silence(300), babble(700), silence(500), babble(100), silence(400)),
       noise({ ms: 2000, db: -45 }),
     );
-    const every100 = (ms: number): unknown[] =>
-      heard(sound, ms)
-        .filter((_, i) => ((i + 1) * ms) % 100 === 0)
-        .map(({ level_db: _level, ...h }) => h);
+    const every100 = (ms: number): unknown[] => heard(sound, ms).filter((_, i) => ((i + 1) * ms) % 100 === 0);
     for (const ms of [5, 10, 20, 50]) expect(every100(ms)).toEqual(every100(100));
-  });
-
-  test("forgets all when it is reset", () => {
-    const vad = energyVad({ rate: 8000 });
-    for (const frame of framesOf(babble(1000))) vad.push(frame);
-    vad.reset();
-    expect(vad.push(silence(20))).toEqual({ speaking: false, speech_ms: 0, silence_ms: Infinity, level_db: -96 });
   });
 });

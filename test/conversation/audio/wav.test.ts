@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { aLaw, muLaw } from "../../../services/conversation/audio/g711.ts";
-import { readWav, wavFormat, wavOf } from "../../../services/conversation/audio/wav.ts";
-import { tone } from "../fixtures/sound.ts";
+import { wavFormat, wavOf } from "../../../services/conversation/audio/wav.ts";
+import { readWav, tone } from "../fixtures/sound.ts";
 
 const sound = tone({ ms: 50, hz: 700 });
 

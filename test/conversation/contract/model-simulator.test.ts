@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { pino } from "pino";
 import { startModels } from "../../../local/models/server.ts";
 import { DeploymentModels } from "../../../services/conversation/providers/deployment-models.ts";
-import { resampleAll } from "../../../services/conversation/audio/resampler.ts";
+import { resampleAll } from "../fixtures/sound.ts";
 import { systemClock } from "../../../shared/time/clock.ts";
 import { readEnv } from "../../../shared/process/env.ts";
 
@@ -68,7 +68,6 @@ describe("the models of a deployment on the simulator", () => {
     const stretch = talk.transcription.open({
       rate: 8000,
       language: "en-US",
-      hints: ["Ada"],
       onPartial: (text) => partials.push(text),
     });
     for (let at = 0; at < pcm.length; at += FRAME) stretch.push(pcm.subarray(at, at + FRAME));

@@ -98,7 +98,7 @@ async function talked(
     dtmf: "tones",
     fillers: [],
     processor: (ground) => realtimeProcessor(parts, ground),
-  }).open(leg, host);
+  })(leg, host);
   drain();
   const leave = beats.subscribe(() => {
     const [played] = far.play(1);

@@ -216,7 +216,7 @@ describe("the engine at a machine", () => {
           }),
       },
       clock,
-    ).open(leg, host);
+    )(leg, host);
     return {
       clock,
       did,

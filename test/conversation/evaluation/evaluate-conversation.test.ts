@@ -219,11 +219,6 @@ describe("asking", () => {
     });
     expect(model.asked).toHaveLength(2);
   });
-  test("without anything said no model is asked", async () => {
-    const model = scripted(reported(GOOD));
-    expect(await ask(model, { transcription: [] })).toBeNull();
-    expect(model.asked).toEqual([]);
-  });
   test("a model's fault is an error entry with its code, and nothing of what was said", async () => {
     expect(
       await ask(scripted(new ModelError("MODEL_BUSY", "the model answered 429: too many requests", true))),

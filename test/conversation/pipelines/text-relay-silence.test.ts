@@ -98,7 +98,7 @@ function open(over: Partial<PipelineHost> = {}) {
     recordLatency: () => undefined,
     ...over,
   };
-  const voice = textRelayPipeline(model, clock).open(leg, host);
+  const voice = textRelayPipeline(model, clock)(leg, host);
   return { clock, leg, told, faults, asked, voice, events: leg.events! };
 }
 

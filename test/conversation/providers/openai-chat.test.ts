@@ -63,7 +63,7 @@ describe("two endpoints of a chat model", () => {
         ...quiet,
         onText: (text) => {
           words.push(text);
-          if (words.length === 2) void clock.advance(4001);
+          if (words.length === 2) setImmediate(() => void clock.advance(4001));
         },
       }),
     ).rejects.toMatchObject({ code: "MODEL_TIMEOUT" });

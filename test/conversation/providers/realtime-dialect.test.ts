@@ -14,7 +14,7 @@ import {
   type SessionSettings,
 } from "../../../services/conversation/providers/realtime/realtime-dialect.ts";
 import { realtimeUrl } from "../../../services/conversation/providers/realtime/realtime-connection.ts";
-import { wireAudio } from "../../../services/conversation/pipelines/realtime/wire-audio.ts";
+import { wireAudio } from "../../../services/conversation/providers/realtime/wire-audio.ts";
 
 const WISH: SessionSettings = {
   instructions: "Be brief.",

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { WebSocketServer, type WebSocket } from "ws";
 import type { ModelError, TranscriptionModel } from "../../../services/conversation/providers/port.ts";
 import { realtimeTranscription } from "../../../services/conversation/providers/stt/realtime-transcription.ts";
-import type { RealtimeDialect } from "../../../services/conversation/providers/stt/transcription-stream.ts";
+import type { Dialect } from "../../../services/conversation/providers/realtime/realtime-dialect.ts";
 import { muLaw } from "../../../services/conversation/audio/g711.ts";
 import { systemClock, type Clock } from "../../../shared/time/clock.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -15,7 +15,7 @@ const FORMAT = {
     audio: {
       input: {
         format: { type: "audio/pcmu" },
-        transcription: { model: "live", language: "de", prompt: "Nordwind" },
+        transcription: { model: "live", language: "de" },
         turn_detection: null,
       },
     },
@@ -101,7 +101,7 @@ describe("transcription during speech", () => {
     return { opened, model };
   };
   const model = ({
-    dialect = "ga" as RealtimeDialect,
+    dialect = "ga" as Dialect,
     clock = systemClock as Clock,
     instead = pieces(),
     faults = [] as ModelError[],
@@ -113,7 +113,7 @@ describe("transcription during speech", () => {
       segmented: instead.model,
       onFailover: (error) => faults.push(error),
     });
-  const how = { rate: RATE, language: "de-DE", hints: ["Nordwind"] };
+  const how = { rate: RATE, language: "de-DE" };
   const types = (s: Seen | undefined) => s?.events.map((e) => e["type"]);
 
   test("the session gets its settings, then telephone audio as it is; the text comes at the commit", async () => {
@@ -141,7 +141,7 @@ describe("transcription during speech", () => {
     stretch.close();
     await until(() => types(seen[0])?.includes("closed") ?? false);
   });
-  test.each<[string, RealtimeDialect, string]>([
+  test.each<[string, Dialect, string]>([
     ["by setting", "beta", "session.created"],
     ["by the server's first word", "ga", "transcription_session.created"],
   ])("the older names, %s", async (_name, dialect, first) => {
@@ -154,7 +154,7 @@ describe("transcription during speech", () => {
       type: "transcription_session.update",
       session: {
         input_audio_format: "g711_ulaw",
-        input_audio_transcription: { model: "live", language: "de", prompt: "Nordwind" },
+        input_audio_transcription: { model: "live", language: "de" },
         turn_detection: null,
       },
     });

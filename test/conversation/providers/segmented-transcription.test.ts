@@ -10,7 +10,7 @@ import pLimit from "p-limit";
 import { ModelError } from "../../../services/conversation/providers/port.ts";
 import { quietestCut } from "../../../services/conversation/providers/stt/segmented-transcription.ts";
 import { segmentedTranscription } from "../../../services/conversation/providers/stt/segmented-transcription.ts";
-import { readWav } from "../../../services/conversation/audio/wav.ts";
+import { readWav } from "../fixtures/sound.ts";
 import { systemClock, type Clock } from "../../../shared/time/clock.ts";
 import { startScriptedAudio, type ScriptedAudio } from "../fixtures/scripted-audio.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -36,21 +36,20 @@ describe("transcription requests", () => {
     pcm: Int16Array.of(1, -2, 3),
     rate: RATE,
     language: "en-US",
-    hints: ["Northwind", "A-17"],
   };
 
-  test("the sound goes out as a WAV, with language and likely words", async () => {
+  test("the sound goes out as a WAV, with its language", async () => {
     server.reply = () => ({ json: { text: " Yes, please. " } });
     expect(await transcriber()(piece, forever)).toBe("Yes, please.");
     expect(server.requests[0]).toMatchObject({
       path: "/v1/audio/transcriptions",
       key: "Bearer k1",
-      fields: { model: "ears", response_format: "json", language: "en", prompt: "Northwind, A-17" },
+      fields: { model: "ears", response_format: "json", language: "en" },
     });
     expect(readWav(server.requests[0]!.file)).toEqual({ rate: RATE, channels: 1, samples: [piece.pcm] });
   });
-  test("without language and hints neither is named", async () => {
-    await transcriber()({ ...piece, language: "", hints: [] }, forever);
+  test("without a language none is named", async () => {
+    await transcriber()({ ...piece, language: "" }, forever);
     expect(Object.keys(server.requests[0]!.fields).sort()).toEqual(["model", "response_format"]);
   });
   test.each<[string, number[], number[]]>([
@@ -121,7 +120,7 @@ describe("transcription requests", () => {
 });
 
 describe("a stretch of speech", () => {
-  const how = { rate: 100, language: "en", hints: [] };
+  const how = { rate: 100, language: "en" };
   /** Tells the samples of a piece as its words. */
   const scripted = (
     answers: (piece: SpeechSegment, signal: AbortSignal) => Promise<string> = async (p) => [...p.pcm].join(""),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { fillers } from "../../../services/conversation/providers/tts/fillers.ts";
+import { phrasesFor } from "../../../services/conversation/dialogue/phrases.ts";
 import type { SpeechModel } from "../../../services/conversation/providers/port.ts";
 import { speechCache } from "../../../services/conversation/providers/tts/speech-cache.ts";
 import { speechWithFailover } from "../../../services/conversation/providers/tts/speech-failover.ts";
@@ -163,5 +163,5 @@ test.each([
   ["hi_IN", "एक क्षण, कृपया।"],
   ["xx", "One moment, please."],
 ])("while somebody waits, in %s", (language, said) => {
-  expect(fillers(language)[0]).toBe(said);
+  expect(phrasesFor(language).fillers[0]).toBe(said);
 });

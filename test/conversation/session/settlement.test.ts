@@ -125,7 +125,7 @@ function hold(
     docOf(),
     { template, flow: testFlow() },
     { at: clock.now(), voicemail: false, beep: false, signals_beep: true },
-    (host) => textRelayPipeline(model, clock).open(leg, host),
+    (host) => textRelayPipeline(model, clock)(leg, host),
   );
   const pass = async (ms: number) => {
     await clock.advance(ms);

@@ -1,5 +1,3 @@
-import type { Endpointing } from "../../audio/port.ts";
-import { energyVad } from "../../audio/vad.ts";
 import type { CascadeModels } from "../../providers/port.ts";
 import { LlmRunner } from "../llm-runner.ts";
 import type { ProcessorContext, VoiceProcessor } from "../voice-processor.ts";
@@ -9,7 +7,6 @@ import { TtsOutput } from "./tts-output.ts";
 /** What cascaded processors are made with. */
 export interface CascadedProcessorOptions {
   models: CascadeModels;
-  judge: Endpointing;
   /** The language model is asked before it is certain that the caller's turn is over. */
   preemptive: boolean;
 }
@@ -25,14 +22,12 @@ const openTts = (speech: CascadeModels["speech"], { playout, format, events }: P
   });
 
 const openStt = (
-  { models, judge, preemptive }: CascadedProcessorOptions,
+  { models, preemptive }: CascadedProcessorOptions,
   { host, format: { rate }, events, now }: ProcessorContext,
   llm: LlmRunner,
 ): SttInput =>
   new SttInput({
     model: models.transcription,
-    vad: energyVad({ rate }),
-    judge,
     rate,
     language: host.speechSettings.language,
     early: preemptive,

@@ -2,7 +2,6 @@ import type { Clock } from "../../../../shared/time/clock.ts";
 import type { TemplateRecord } from "../../../../shared/contracts/records/template.ts";
 import { render } from "../../../../shared/placeholders.ts";
 import { phrasesFor } from "../../dialogue/phrases.ts";
-import { fillers } from "../../providers/tts/fillers.ts";
 import type { SpeechModel } from "../../providers/port.ts";
 import type { ModelChoice } from "../../providers/deployment-models.ts";
 import { speakable } from "../../audio/speakable-text.ts";
@@ -22,14 +21,6 @@ const MAX_CHARS = 1000;
  * endpoint is left alone in between.
  */
 const FIXED_EVERY_MS = 60_000;
-
-/** Synthesises sentences before they are spoken. */
-export interface SpeechCacheWarmer {
-  /** For a conversation whose speech we synthesise, once it is prepared. Returns at once and never throws. */
-  warm(template: TemplateRecord, payload: Readonly<Record<string, unknown>>): void;
-  /** Begins nothing more. */
-  close(): void;
-}
 
 type Spoken = Pick<TemplateRecord, "greeting" | "voicemail_message" | "language" | "nodes" | "initial_node">;
 
@@ -58,8 +49,7 @@ export function openingTexts(
 export function fixedTexts({ greeting, voicemail_message, language, nodes }: Spoken): string[] {
   const own = [greeting, voicemail_message, ...nodes.map(({ say }) => say)].filter((text) => typeof text === "string");
   return asSaid([
-    ...fillers(language),
-    ...Object.values<string>({ ...phrasesFor(language) }),
+    ...Object.values<string | readonly string[]>({ ...phrasesFor(language) }).flat(),
     ...own.filter((text) => isSettled(text)),
   ]).slice(0, MOST_FIXED);
 }
@@ -71,7 +61,7 @@ export interface SpeechCacheWarmerDeps {
 }
 
 /** Warms the speech of conversations, a few sentences at a time, openings before what may never be said. */
-export function speechCacheWarmer({ clock, speech }: SpeechCacheWarmerDeps): SpeechCacheWarmer {
+export function speechCacheWarmer({ clock, speech }: SpeechCacheWarmerDeps) {
   const openings = new Map<string, () => Promise<void>>();
   const fixed = new Map<string, () => Promise<void>>();
   const underWay = new Set<string>();
@@ -109,7 +99,8 @@ export function speechCacheWarmer({ clock, speech }: SpeechCacheWarmerDeps): Spe
   };
 
   return {
-    warm(template, payload) {
+    /** For a conversation whose speech we synthesise, once it is prepared. Returns at once and never throws. */
+    warm(template: TemplateRecord, payload: Readonly<Record<string, unknown>>): void {
       if (closed) return;
       try {
         const model = speech(template);
@@ -121,10 +112,14 @@ export function speechCacheWarmer({ clock, speech }: SpeechCacheWarmerDeps): Spe
         // a deployment that lacks the model says so when the conversation begins
       }
     },
-    close() {
+    /** Begins nothing more. */
+    close(): void {
       closed = true;
       openings.clear();
       fixed.clear();
     },
   };
 }
+
+/** The warmer of a process. */
+export type SpeechCacheWarmer = ReturnType<typeof speechCacheWarmer>;

@@ -1,8 +1,9 @@
 import { MS_PER_SECOND } from "../../../../shared/time/clock.ts";
 import { ModelError, type Transcription, type TranscriptionModel } from "../../providers/port.ts";
-import type { VoiceActivity, Pcm, Endpointing, Vad } from "../../audio/port.ts";
-import { preRoll, type PreRoll } from "../../audio/pre-roll.ts";
-import { MIN_WAIT_MS } from "../../audio/endpointing.ts";
+import type { VoiceActivity, Pcm } from "../../audio/port.ts";
+import { preRoll } from "../../audio/pre-roll.ts";
+import { energyVad, type Vad } from "../../audio/vad.ts";
+import { MIN_WAIT_MS, turnWaitMs } from "../../audio/endpointing.ts";
 
 /** Audio kept from before a voice sets in: the beginning of a word is softer than its middle. */
 const PRE_ROLL_MS = 300;
@@ -32,8 +33,6 @@ export interface SttEvents {
 /** How STT input works. `expectsShort`: the answer may be as short as a word. `early`: transcribe before the end of the turn is certain. */
 export interface SttInputOptions {
   model: TranscriptionModel;
-  vad: Vad;
-  judge: Endpointing;
   rate: number;
   language: string;
   early: boolean;
@@ -61,11 +60,13 @@ interface Turn {
 /** Recognises the caller's turns. */
 export class SttInput {
   readonly #o: SttInputOptions;
-  readonly #preRoll: PreRoll;
+  readonly #vad: Vad;
+  readonly #preRoll: ReturnType<typeof preRoll>;
   #turn: Turn | null = null;
 
   constructor(o: SttInputOptions) {
     this.#o = o;
+    this.#vad = energyVad({ rate: o.rate });
     this.#preRoll = preRoll((o.rate * PRE_ROLL_MS) / MS_PER_SECOND);
   }
 
@@ -76,7 +77,7 @@ export class SttInput {
 
   /** Audio of the caller; gives the voice activity after it. */
   push(pcm: Pcm): VoiceActivity {
-    const activity = this.#o.vad.push(pcm);
+    const activity = this.#vad.push(pcm);
     if (!this.#turn && activity.speaking) this.#begin();
     const turn = this.#turn;
     if (!turn) {
@@ -103,7 +104,6 @@ export class SttInput {
     const stream = model.open({
       rate,
       language,
-      hints: [],
       onPartial: (text) => {
         if (text.trim() !== "") events.partialTranscript(text.trim());
       },
@@ -184,7 +184,7 @@ export class SttInput {
     if (!paused || turn.version !== version || this.#turn !== turn) return;
     turn.stt_ms = Math.round(this.#o.now() - asked);
     turn.text = text;
-    turn.wait_ms = this.#o.judge.waitMs({ text, language: this.#o.language, expects_short: this.#o.expectsShort() });
+    turn.wait_ms = turnWaitMs({ text, language: this.#o.language, expects_short: this.#o.expectsShort() });
     if (text !== "") this.#o.events.probableTurn(text);
   }
 }

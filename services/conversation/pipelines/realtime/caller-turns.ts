@@ -1,4 +1,5 @@
-import type { VoiceActivity, Endpointing } from "../../audio/port.ts";
+import { turnWaitMs } from "../../audio/endpointing.ts";
+import type { VoiceActivity } from "../../audio/port.ts";
 
 /** Longest wait for the words of a turn after its end. */
 const WORDS_MS = 5000;
@@ -33,7 +34,6 @@ interface Known {
 
 /** How turns are put together. */
 export interface CallerTurnsOptions {
-  readonly judge: Endpointing;
   readonly language: string;
   now(): number;
   expectsShort(): boolean;
@@ -93,9 +93,9 @@ export class CallerTurns {
       this.#release();
       return;
     }
-    const { judge, language, now, expectsShort, events } = this.#o;
+    const { language, now, expectsShort, events } = this.#o;
     const all = this.#joined(text);
-    const wait_ms = judge.waitMs({ text: all, language, expects_short: expectsShort() });
+    const wait_ms = turnWaitMs({ text: all, language, expects_short: expectsShort() });
     this.#known = {
       items: [...(this.#known?.items ?? []), item_id],
       text: all,

@@ -12,7 +12,7 @@ import { ResponseAudio } from "./response-audio.ts";
 import { ResponseQueue, type ModelResponse, type ResponseEnd } from "./response-queue.ts";
 import type { SessionSync } from "./session-sync.ts";
 import { VerbatimTexts } from "./verbatim-texts.ts";
-import type { WireAudio } from "./wire-audio.ts";
+import type { WireAudio } from "../../providers/realtime/wire-audio.ts";
 
 /** Dependencies of an output. `failed`: speech is no longer possible. */
 export interface RealtimeOutputDeps {

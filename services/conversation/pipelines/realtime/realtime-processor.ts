@@ -1,6 +1,5 @@
-import { ruleBasedEndpointing } from "../../audio/endpointing.ts";
-import type { Endpointing, Pcm, Vad, VoiceActivity } from "../../audio/port.ts";
-import { energyVad } from "../../audio/vad.ts";
+import type { Pcm, VoiceActivity } from "../../audio/port.ts";
+import { energyVad, type Vad } from "../../audio/vad.ts";
 import {
   realtimeConnection,
   type RealtimeAddress,
@@ -18,19 +17,18 @@ import type { ProcessorContext, VoiceProcessor } from "../voice-processor.ts";
 import { CallerTurns, type TurnEvents } from "./caller-turns.ts";
 import { RealtimeOutput } from "./realtime-output.ts";
 import { SessionSync } from "./session-sync.ts";
-import { wireAudio, type WireAudio } from "./wire-audio.ts";
+import { wireAudio, type WireAudio } from "../../providers/realtime/wire-audio.ts";
 
 /** Errors of the server that are recorded: each code once, and so many at most. */
 const MAX_SERVER_ERRORS = 20;
 /** A frame of silence that initialises the detector. */
 const FRAMES_PER_SECOND = 50;
 
-/** What realtime processors are made with. `preemptive`: the answer is begun before the caller's words are known. `judge`: unfinished turns are waited for. */
+/** What realtime processors are made with. `preemptive`: the answer is begun before the caller's words are known. */
 export interface RealtimeProcessorOptions {
   address: RealtimeAddress;
   transcription_model: string;
   preemptive: boolean;
-  judge?: Endpointing;
   connect?: typeof realtimeConnection;
 }
 
@@ -79,7 +77,6 @@ class RealtimeProcessor implements VoiceProcessor {
     this.#session = openSession(o, context, this.#wire.name, send);
     this.#output = new RealtimeOutput({ context, dialect, wire: this.#wire, session: this.#session, send, failed });
     this.#turns = new CallerTurns({
-      judge: o.judge ?? ruleBasedEndpointing(),
       language: host.speechSettings.language,
       now: () => context.now(),
       expectsShort: () => host.dtmfCollection() !== null,

@@ -1,12 +1,7 @@
 import type { Cut, PartSink, AudioPlayout } from "../../transport/audio-playout.ts";
 import type { Pcm } from "../../audio/port.ts";
+import type { AudioDecoder } from "../../providers/tts/audio-decoder.ts";
 import type { ModelResponse } from "./response-queue.ts";
-
-/** Makes sound of one item out of what the server sends; `end` gives what is left of it. */
-export interface ItemDecoder {
-  push(audio: Uint8Array): Pcm;
-  end(): Pcm;
-}
 
 /** What the caller heard of an item that was truncated; 0: nothing. */
 export interface TruncatedItem {
@@ -17,7 +12,7 @@ export interface TruncatedItem {
 interface Item {
   readonly id: string;
   readonly sink: PartSink;
-  readonly decoder: ItemDecoder;
+  readonly decoder: AudioDecoder;
   bytes: number;
   ended: boolean;
 }
@@ -32,11 +27,11 @@ const MAX_GROUPS = 20;
 
 /** The items of the model's responses on their way through the playout. The items of one response are one utterance. */
 export class ResponseAudio {
-  readonly #o: { playout: AudioPlayout; bytesPerMs: number; decoder(): ItemDecoder };
+  readonly #o: { playout: AudioPlayout; bytesPerMs: number; decoder(): AudioDecoder };
   #groups: Group[] = [];
   #numbers = 0;
 
-  constructor(o: { playout: AudioPlayout; bytesPerMs: number; decoder(): ItemDecoder }) {
+  constructor(o: { playout: AudioPlayout; bytesPerMs: number; decoder(): AudioDecoder }) {
     this.#o = o;
   }
 

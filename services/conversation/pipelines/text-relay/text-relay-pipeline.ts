@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { MS_PER_SECOND, type Clock } from "../../../../shared/time/clock.ts";
 import { speechMs } from "../../audio/speech-duration.ts";
 import type { ChatModel } from "../../providers/port.ts";
@@ -6,11 +7,15 @@ import type { TextLeg } from "../../transport/port.ts";
 import { beepWait, MAX_BEEP_SECONDS, type BeepWait } from "../beep-wait.ts";
 import { dtmfCollector, type DtmfCollector } from "../dtmf-collector.ts";
 import { LlmRunner, type TokenSink } from "../llm-runner.ts";
-import type { PipelineFactory, PipelineHost, SpeechEffect, VoicePipeline } from "../port.ts";
+import {
+  MAX_PLAYOUT_WAIT_MS,
+  type PipelineFactory,
+  type PipelineHost,
+  type SpeechEffect,
+  type VoicePipeline,
+} from "../port.ts";
 import { playbackEstimate } from "./playback-estimate.ts";
 
-/** Longest wait for our own speech to end before the call goes on without it. */
-export const MAX_PLAYOUT_WAIT_MS = 20_000;
 /** The carrier gets this long to close the leg after we ended it; it may speak the last words first. */
 const CLOSE_MS = 5000;
 /** The same where nothing that is still to be heard matters: voicemail, a lost lease, a shutdown without time for a goodbye. */
@@ -24,7 +29,7 @@ const MESSAGE_MARGIN_MS = 15_000;
 
 /** One conversation over a text leg. */
 class TextRelayPipeline implements VoicePipeline {
-  readonly closed: Promise<void>;
+  readonly closed: Promise<unknown>;
   readonly #leg: TextLeg;
   readonly #host: PipelineHost;
   readonly #clock: Clock;
@@ -51,14 +56,8 @@ class TextRelayPipeline implements VoicePipeline {
       openSink: ({ interruptible }) => this.#utterance(interruptible),
       dispatch: (event) => this.#then(() => host.dispatch(event)),
     });
-    this.closed = new Promise((resolve) =>
-      this.#gone.signal.addEventListener("abort", () => resolve(), { once: true }),
-    );
-  }
-
-  /** Begins to listen; what came before is delivered at once. */
-  start(): void {
-    this.#leg.listen({
+    this.closed = once(this.#gone.signal, "abort");
+    leg.listen({
       ready: (call_id) => this.#then(() => this.#host.ready(call_id)),
       prompt: (text, final) => this.#prompted(text, final),
       digit: (digit) => this.#then(() => this.#dtmf.push(digit, this.#host.dtmfCollection())),
@@ -209,10 +208,7 @@ class TextRelayPipeline implements VoicePipeline {
 }
 
 /** Pipelines for carriers that do recognition and synthesis themselves (ConversationRelay): the model's tokens are streamed as they come. */
-export const textRelayPipeline = (model: ChatModel, clock: Clock): PipelineFactory<TextLeg> => ({
-  open(leg, host) {
-    const pipeline = new TextRelayPipeline(leg, host, model, clock);
-    pipeline.start();
-    return pipeline;
-  },
-});
+export const textRelayPipeline =
+  (model: ChatModel, clock: Clock): PipelineFactory<TextLeg> =>
+  (leg, host) =>
+    new TextRelayPipeline(leg, host, model, clock);

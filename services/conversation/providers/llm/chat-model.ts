@@ -1,7 +1,6 @@
 import type { Clock } from "../../../../shared/time/clock.ts";
 import type { ModelCall } from "../../dialogue/chat-messages.ts";
 import { startDeadline } from "../../../../shared/time/deadline.ts";
-import { startTimer } from "../../../../shared/time/timer.ts";
 import { abortedError } from "../model-errors.ts";
 import { askInOrder, failover, type FailoverListener } from "../failover.ts";
 import {
@@ -12,7 +11,7 @@ import {
   type ChatStream,
   type ModelAnswer,
 } from "../port.ts";
-import { unlessAborted } from "../step-timeout.ts";
+import { stepTimeout } from "../step-timeout.ts";
 
 /** Longest silence of the model before the first token and between tokens, ms. */
 export const TOKEN_TIMEOUT_MS = 4000;
@@ -79,27 +78,21 @@ async function ask(
   { signal, onText }: AnswerHandling,
   draft: DraftAnswer,
 ): Promise<void> {
-  const silent = new AbortController();
-  const startSilence = (): (() => void) => startTimer(clock, token_timeout_ms, () => silent.abort());
-  const whole = startDeadline(clock, ANSWER_TIMEOUT_MS, signal, silent.signal);
-  const pieces = open(request, whole.signal)[Symbol.asyncIterator]();
-  let stopSilence = startSilence();
+  const whole = startDeadline(clock, ANSWER_TIMEOUT_MS, signal);
+  const timeout = stepTimeout(clock, whole.signal, "the model");
+  const pieces = open(request, timeout.signal)[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const { done, value } = await unlessAborted(pieces.next(), whole.signal);
+      const { done, value } = await timeout.wait(pieces.next(), token_timeout_ms);
       if (done) return;
-      stopSilence();
-      stopSilence = startSilence();
       draft.firstAt ??= clock.monotonicMs();
       if (!addPiece(draft, value, onText)) return;
     }
   } catch (error) {
     if (signal.aborted) throw abortedError();
-    if (whole.signal.aborted)
-      throw new ModelError("MODEL_TIMEOUT", `the model was silent for ${token_timeout_ms} ms`, true);
+    if (whole.expired) throw new ModelError("MODEL_TIMEOUT", `the model was silent for ${token_timeout_ms} ms`, true);
     throw error instanceof ModelError ? error : new ModelError("MODEL_ERROR", "the model's answer broke off", true);
   } finally {
-    stopSilence();
     whole.clear();
     pieces.return?.()?.catch(() => undefined);
   }

@@ -1,4 +1,6 @@
+import { isRecord, recordIn, textOf } from "../../../../shared/json.ts";
 import type { ChatTool } from "../../dialogue/chat-messages.ts";
+import { languageOf } from "../../dialogue/phrases.ts";
 
 /** Names of OpenAI's Realtime protocol: `ga`, or those of its beta, which self-hosted servers still speak. */
 export type Dialect = "ga" | "beta";
@@ -52,12 +54,14 @@ const THRESHOLD = 0.5;
 /** The rate of linear sound in this protocol. */
 export const PCM_RATE = 24_000;
 
-const BETA_SOUND: Readonly<Record<RealtimeAudioFormat, string>> = {
+/** The formats as the beta protocol names them. */
+export const BETA_SOUND: Readonly<Record<RealtimeAudioFormat, string>> = {
   pcmu: "g711_ulaw",
   pcma: "g711_alaw",
   pcm: "pcm16",
 };
-const gaSound = (sound: RealtimeAudioFormat): object =>
+/** The format as today's protocol names it. */
+export const gaSound = (sound: RealtimeAudioFormat): object =>
   sound === "pcm" ? { type: "audio/pcm", rate: PCM_RATE } : { type: `audio/${sound}` };
 const toolsOf = (tools: readonly ChatTool[]): object[] =>
   tools.map(({ function: f }) => ({
@@ -71,9 +75,6 @@ const task = ({ instructions, tools }: Pick<SessionSettings, "instructions" | "t
   tools: toolsOf(tools),
   tool_choice: "auto",
 });
-/** ISO 639-1, as recognition takes it. */
-const shortLanguage = (language: string): string => language.toLowerCase().split(/[-_]/)[0] ?? "en";
-
 /** `session.update`, the first of a session: the server separates turns, we decide when it answers. */
 export function sessionUpdate(dialect: Dialect, wish: SessionSettings): object {
   const { voice, audio_format: sound, language, transcription_model } = wish;
@@ -85,7 +86,7 @@ export function sessionUpdate(dialect: Dialect, wish: SessionSettings): object {
     create_response: false,
     interrupt_response: false,
   };
-  const transcription = { model: transcription_model, language: shortLanguage(language) };
+  const transcription = { model: transcription_model, language: languageOf(language) };
   if (dialect === "beta") {
     const format = BETA_SOUND[sound];
     const sounds = {
@@ -161,51 +162,49 @@ export function createResponse(dialect: Dialect, ask: string, verbatim: string |
 /** Cancels a response in progress. */
 export const cancelResponse = (response_id: string): object => ({ type: "response.cancel", response_id });
 
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
 const count = (value: unknown): number => (typeof value === "number" && Number.isFinite(value) ? value : 0);
-const fields = (value: unknown): Record<string, unknown> =>
-  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+const fields = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
 
 /** Reads an event of a response; null: it is none. */
 function responseEvent(event: Record<string, unknown>): RealtimeEvent | null {
-  const item_id = text(event["item_id"]);
-  const response_id = text(event["response_id"]);
+  const item_id = textOf(event["item_id"]);
+  const response_id = textOf(event["response_id"]);
   switch (event["type"]) {
     case "response.created": {
       const { id, metadata } = fields(event["response"]);
-      return { type: "response_started", response_id: text(id), ask: text(fields(metadata)["ask"]) || null };
+      return { type: "response_started", response_id: textOf(id), ask: textOf(fields(metadata)["ask"]) || null };
     }
     case "response.output_item.added":
-      return { type: "item", response_id, item_id: text(fields(event["item"])["id"]) };
+      return { type: "item", response_id, item_id: textOf(fields(event["item"])["id"]) };
     case "response.output_audio.delta":
     case "response.audio.delta":
-      return { type: "audio", response_id, item_id, audio: text(event["delta"]) };
+      return { type: "audio", response_id, item_id, audio: textOf(event["delta"]) };
     case "response.output_audio_transcript.delta":
     case "response.audio_transcript.delta":
     case "response.output_text.delta":
     case "response.text.delta":
-      return { type: "text", response_id, item_id, text: text(event["delta"]) };
+      return { type: "text", response_id, item_id, text: textOf(event["delta"]) };
     case "response.output_item.done": {
       const item = fields(event["item"]);
       if (item["type"] !== "function_call") return null;
       return {
         type: "call",
         response_id,
-        call_id: text(item["call_id"]),
-        name: text(item["name"]),
-        arguments: text(item["arguments"]),
+        call_id: textOf(item["call_id"]),
+        name: textOf(item["name"]),
+        arguments: textOf(item["arguments"]),
       };
     }
     case "response.done": {
       const response = fields(event["response"]);
       const { input_tokens, output_tokens } = fields(response["usage"]);
       const items = Array.isArray(response["output"])
-        ? response["output"].map((item) => text(fields(item)["id"])).filter((id) => id !== "")
+        ? response["output"].map((item) => textOf(fields(item)["id"])).filter((id) => id !== "")
         : [];
       return {
         type: "response_ended",
-        response_id: text(response["id"]),
-        status: text(response["status"]),
+        response_id: textOf(response["id"]),
+        status: textOf(response["status"]),
         items,
         tokens_in: count(input_tokens),
         tokens_out: count(output_tokens),
@@ -218,13 +217,9 @@ function responseEvent(event: Record<string, unknown>): RealtimeEvent | null {
 
 /** Reads one event, by either dialect's name; null: it is not relevant. */
 export function readEvent(data: string): RealtimeEvent | null {
-  let event: Record<string, unknown>;
-  try {
-    event = fields(JSON.parse(data));
-  } catch {
-    return null;
-  }
-  const item_id = text(event["item_id"]);
+  const event = recordIn(data);
+  if (!event) return null;
+  const item_id = textOf(event["item_id"]);
   const response = responseEvent(event);
   if (response) return response;
   switch (event["type"]) {
@@ -233,15 +228,15 @@ export function readEvent(data: string): RealtimeEvent | null {
     case "input_audio_buffer.committed":
       return { type: "committed", item_id };
     case "conversation.item.input_audio_transcription.delta":
-      return { type: "transcript_delta", item_id, text: text(event["delta"]) };
+      return { type: "transcript_delta", item_id, text: textOf(event["delta"]) };
     case "conversation.item.input_audio_transcription.completed":
-      return { type: "transcript", item_id, text: text(event["transcript"]) };
+      return { type: "transcript", item_id, text: textOf(event["transcript"]) };
     case "conversation.item.input_audio_transcription.failed":
       return { type: "transcription_failed", item_id };
     // only the code is kept: messages may repeat what was said
     case "error": {
       const { code, type, event_id } = fields(event["error"]);
-      return { type: "error", code: text(code) || text(type) || "error", event_id: text(event_id) || null };
+      return { type: "error", code: textOf(code) || textOf(type) || "error", event_id: textOf(event_id) || null };
     }
     default:
       return null;

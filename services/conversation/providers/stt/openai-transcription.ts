@@ -1,9 +1,11 @@
 import type OpenAI from "openai";
 import pLimit, { type LimitFunction } from "p-limit";
 import type { Clock } from "../../../../shared/time/clock.ts";
+import { isRecord } from "../../../../shared/json.ts";
 import { wavOf } from "../../audio/wav.ts";
 import type { ModelAddress } from "../addresses.ts";
 import { openAiClient } from "../openai-client.ts";
+import { languageOf } from "../../dialogue/phrases.ts";
 import { modelErrorOf, abortedError } from "../model-errors.ts";
 import { askInOrder, failover, type FailoverListener } from "../failover.ts";
 import { ModelError } from "../port.ts";
@@ -12,23 +14,15 @@ import { stepTimeout, unlessAborted } from "../step-timeout.ts";
 /** Longest wait for the text of a speech segment, ms. */
 export const TRANSCRIPTION_TIMEOUT_MS = 5000;
 const MAX_REQUESTS_AT_ONCE = 64;
-/** Models read about 200 tokens of a prompt. */
-const MAX_PROMPT_CHARS = 600;
 
 /** A stretch of speech to be transcribed. */
 export interface SpeechSegment {
   readonly pcm: Int16Array;
   readonly rate: number;
   readonly language: string;
-  readonly hints: readonly string[];
 }
 /** Transcribes a segment. Rejects with ModelError. */
 export type Transcriber = (segment: SpeechSegment, signal: AbortSignal) => Promise<string>;
-
-/** The language without its region, as speech models name it. */
-export const languageOf = (bcp47: string): string => bcp47.toLowerCase().split(/[-_]/)[0] ?? "";
-/** Likely words as a prompt that guides the model. */
-export const promptOf = (hints: readonly string[]): string => hints.join(", ").slice(0, MAX_PROMPT_CHARS);
 
 async function askOnce(
   connect: () => Promise<OpenAI>,
@@ -39,7 +33,6 @@ async function askOnce(
 ): Promise<string> {
   const timeout = stepTimeout(clock, signal, "the transcription model");
   const language = languageOf(segment.language);
-  const prompt = promptOf(segment.hints);
   try {
     const openai = await connect();
     const file = new File([wavOf(segment.pcm, segment.rate)], "speech.wav", { type: "audio/wav" });
@@ -49,12 +42,11 @@ async function askOnce(
         model: address.model,
         response_format: "json",
         ...(language === "" ? {} : { language }),
-        ...(prompt === "" ? {} : { prompt }),
       },
       { signal: timeout.signal },
     );
     const answer: unknown = await timeout.wait(ask, TRANSCRIPTION_TIMEOUT_MS);
-    const text = typeof answer === "object" && answer !== null && "text" in answer ? answer.text : undefined;
+    const text = isRecord(answer) ? answer["text"] : undefined;
     if (typeof text !== "string")
       throw new ModelError("MODEL_REFUSED", `the transcription model answers no text; check ${address.check}`, false);
     return text.trim();

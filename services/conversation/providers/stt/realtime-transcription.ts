@@ -3,11 +3,13 @@ import { startTimer } from "../../../../shared/time/timer.ts";
 import type { ModelAddress } from "../addresses.ts";
 import { abortedError } from "../model-errors.ts";
 import { SampleBuffer } from "./sample-buffer.ts";
-import { languageOf, promptOf, TRANSCRIPTION_TIMEOUT_MS } from "./openai-transcription.ts";
+import { languageOf } from "../../dialogue/phrases.ts";
+import { TRANSCRIPTION_TIMEOUT_MS } from "./openai-transcription.ts";
 import { failover, type FailoverListener } from "../failover.ts";
 import { ModelError, type Transcription, type TranscriptionModel } from "../port.ts";
 import { joinTexts } from "./segmented-transcription.ts";
-import { type RealtimeDialect, TranscriptionStream, type TranscriptionStreamOptions } from "./transcription-stream.ts";
+import { TranscriptionStream, type TranscriptionStreamOptions } from "./transcription-stream.ts";
+import type { Dialect } from "../realtime/realtime-dialect.ts";
 import { unlessAborted } from "../step-timeout.ts";
 
 /** Audio after which a commit is sent unasked, seconds. */
@@ -17,7 +19,7 @@ type Open = Parameters<TranscriptionModel["open"]>[0];
 /** Options of a streaming model. `segmented` takes over when the session fails twice. */
 export interface RealtimeTranscriptionOptions {
   readonly address: ModelAddress;
-  readonly dialect: RealtimeDialect;
+  readonly dialect: Dialect;
   readonly clock: Clock;
   readonly segmented: TranscriptionModel;
   readonly onFailover?: FailoverListener;
@@ -116,7 +118,6 @@ class StreamedStretch implements Transcription {
       dialect: options.dialect,
       rate: how.rate,
       language: languageOf(how.language),
-      prompt: promptOf(how.hints),
     };
     this.#stream = new TranscriptionStream(session, {
       delta: (text) => {

@@ -44,7 +44,7 @@ export function quietestCut(pcm: Int16Array, rate: number, from_seconds: number)
 
 class SegmentedStretch implements Transcription {
   readonly #ask: Transcriber;
-  readonly #how: { rate: number; language: string; hints: readonly string[] };
+  readonly #how: { rate: number; language: string };
   readonly #samples = new SampleBuffer();
   readonly #closed = new AbortController();
   /** Words of the parts that were cut off, in order. */
@@ -53,7 +53,7 @@ class SegmentedStretch implements Transcription {
   #lost: unknown = null;
   #pending: PendingText | null = null;
 
-  constructor(ask: Transcriber, how: { rate: number; language: string; hints: readonly string[] }) {
+  constructor(ask: Transcriber, how: { rate: number; language: string }) {
     this.#ask = ask;
     this.#how = how;
   }
@@ -124,5 +124,5 @@ class SegmentedStretch implements Transcription {
 
 /** A model that transcribes a stretch of speech when its text is requested, and every half minute of it. */
 export const segmentedTranscription = (ask: Transcriber): TranscriptionModel => ({
-  open: (how) => new SegmentedStretch(ask, { rate: how.rate, language: how.language, hints: how.hints }),
+  open: (how) => new SegmentedStretch(ask, { rate: how.rate, language: how.language }),
 });

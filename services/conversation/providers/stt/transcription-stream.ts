@@ -1,19 +1,16 @@
 import { WebSocket, type RawData } from "ws";
-import { isRecord } from "../../../../shared/json.ts";
-import { linear16, muLaw } from "../../audio/g711.ts";
-import { resampler } from "../../audio/resampler.ts";
+import { isRecord, recordIn, textOf } from "../../../../shared/json.ts";
 import { sessionHeaders, socketBase, type ModelAddress } from "../addresses.ts";
 import { ModelError } from "../port.ts";
+import { BETA_SOUND, gaSound, type Dialect, type RealtimeAudioFormat } from "../realtime/realtime-dialect.ts";
+import { wireAudio, type WireAudio } from "../realtime/wire-audio.ts";
 
-/** Names of the events we send; both are understood. */
-export type RealtimeDialect = "ga" | "beta";
 /** Options of a session. */
 export interface TranscriptionStreamOptions {
   readonly address: ModelAddress;
-  readonly dialect: RealtimeDialect;
+  readonly dialect: Dialect;
   readonly rate: number;
   readonly language: string;
-  readonly prompt: string;
 }
 /** What the server sends. */
 export interface TranscriptionStreamEvents {
@@ -30,54 +27,11 @@ const MAX_EVENT_BYTES = 1_000_000;
 const MAX_UNSENT_BYTES = 2_000_000;
 const MAX_QUEUED = 3000;
 const TELEPHONE_RATE = 8000;
-const WIRE_RATE = 24_000;
 /** Servers refuse a shorter commit. */
 const MIN_COMMIT_MS = 100;
 const OPENAI_BASE = "https://api.openai.com/v1";
 const TRANSCRIPTION = "conversation.item.input_audio_transcription";
 const CODE = /^[a-z0-9_.]{1,60}$/;
-
-/** Audio on its way to the server. */
-interface WireAudio {
-  ga: object;
-  beta: string;
-  bytesPerMs: number;
-  encode(pcm: Int16Array): Uint8Array;
-  rest(): Uint8Array;
-  silence(bytes: number): Uint8Array;
-}
-
-/** Telephone audio goes as it is, all other audio at the protocol's one rate. */
-function wireAudio(rate: number): WireAudio {
-  if (rate === TELEPHONE_RATE) {
-    return {
-      ga: { type: "audio/pcmu" },
-      beta: "g711_ulaw",
-      bytesPerMs: rate / 1000,
-      encode: (pcm) => muLaw.encode(pcm),
-      rest: () => new Uint8Array(0),
-      silence: (bytes) => muLaw.encode(new Int16Array(bytes)),
-    };
-  }
-  const change = resampler(rate, WIRE_RATE);
-  return {
-    ga: { type: "audio/pcm", rate: WIRE_RATE },
-    beta: "pcm16",
-    bytesPerMs: (WIRE_RATE * 2) / 1000,
-    encode: (pcm) => linear16.encode(change.push(pcm)),
-    rest: () => linear16.encode(change.end()),
-    silence: (bytes) => new Uint8Array(bytes & ~1),
-  };
-}
-
-function eventOf(data: RawData): Record<string, unknown> | null {
-  try {
-    const event: unknown = JSON.parse(Buffer.isBuffer(data) ? data.toString("utf8") : "null");
-    return isRecord(event) ? event : null;
-  } catch {
-    return null;
-  }
-}
 
 /** The error a server reports: its code only, for its message may repeat the key or what was said. */
 function serverError(event: Record<string, unknown>, check: string): ModelError {
@@ -90,23 +44,26 @@ function serverError(event: Record<string, unknown>, check: string): ModelError 
 }
 
 function settings(
-  { address, language, prompt }: TranscriptionStreamOptions,
-  dialect: RealtimeDialect,
-  wire: { ga: object; beta: string },
+  { address, language }: TranscriptionStreamOptions,
+  dialect: Dialect,
+  audio_format: RealtimeAudioFormat,
 ): object {
-  const transcription = {
-    model: address.model,
-    ...(language === "" ? {} : { language }),
-    ...(prompt === "" ? {} : { prompt }),
-  };
+  const transcription = { model: address.model, ...(language === "" ? {} : { language }) };
   return dialect === "ga"
     ? {
         type: "session.update",
-        session: { type: "transcription", audio: { input: { format: wire.ga, transcription, turn_detection: null } } },
+        session: {
+          type: "transcription",
+          audio: { input: { format: gaSound(audio_format), transcription, turn_detection: null } },
+        },
       }
     : {
         type: "transcription_session.update",
-        session: { input_audio_format: wire.beta, input_audio_transcription: transcription, turn_detection: null },
+        session: {
+          input_audio_format: BETA_SOUND[audio_format],
+          input_audio_transcription: transcription,
+          turn_detection: null,
+        },
       };
 }
 
@@ -132,10 +89,10 @@ export class TranscriptionStream {
   constructor(options: TranscriptionStreamOptions, events: TranscriptionStreamEvents) {
     this.#options = options;
     this.#events = events;
-    this.#wire = wireAudio(options.rate);
+    this.#wire = wireAudio({ codec: options.rate === TELEPHONE_RATE ? "pcmu" : "s16le", rate: options.rate });
     this.#socket = connect(options);
     this.#socket.on("message", (data: RawData) => {
-      const event = eventOf(data);
+      const event = recordIn(Buffer.isBuffer(data) ? data.toString("utf8") : "");
       if (!this.#over && event !== null) this.#receive(event);
     });
     this.#socket.on("error", () => this.#lost());
@@ -143,7 +100,7 @@ export class TranscriptionStream {
   }
 
   append(pcm: Int16Array): void {
-    if (!this.#over) this.#appendBytes(this.#wire.encode(pcm));
+    if (!this.#over) this.#appendBytes(this.#wire.up(pcm, null));
   }
 
   commit(): void {
@@ -159,11 +116,10 @@ export class TranscriptionStream {
   }
 
   #receive(event: Record<string, unknown>): void {
-    const text = (value: unknown): string => (typeof value === "string" ? value : "");
-    const type = text(event["type"]);
+    const type = textOf(event["type"]);
     if (type === "session.created" || type === "transcription_session.created") this.#begin(type);
-    else if (type === `${TRANSCRIPTION}.delta`) this.#events.delta(text(event["delta"]));
-    else if (type === `${TRANSCRIPTION}.completed`) this.#events.completed(text(event["transcript"]).trim());
+    else if (type === `${TRANSCRIPTION}.delta`) this.#events.delta(textOf(event["delta"]));
+    else if (type === `${TRANSCRIPTION}.completed`) this.#events.completed(textOf(event["transcript"]).trim());
     else if (type === "error" || type === `${TRANSCRIPTION}.failed`)
       this.#fail(serverError(event, this.#options.address.check));
   }
@@ -174,7 +130,7 @@ export class TranscriptionStream {
     if (queued === null) return;
     this.#queue = null;
     const dialect = type === "transcription_session.created" ? "beta" : this.#options.dialect;
-    this.#send(settings(this.#options, dialect, this.#wire));
+    this.#send(settings(this.#options, dialect, this.#wire.name));
     for (const text of queued) if (!this.#over) this.#socket.send(text);
   }
 

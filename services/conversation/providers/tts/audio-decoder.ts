@@ -4,7 +4,7 @@ import { resampler } from "../../audio/resampler.ts";
 import { wavFormat, type WavFormat } from "../../audio/wav.ts";
 import { ModelError } from "../port.ts";
 
-/** Decodes the bytes of a speech model into samples of the requested rate. */
+/** Decodes the bytes of a speech model into samples; `end` gives what is left. */
 export interface AudioDecoder {
   push(bytes: Uint8Array): Int16Array;
   end(): Int16Array;
