@@ -1,5 +1,6 @@
 import { parsePhoneNumberFromString as parseExactly } from "libphonenumber-js/max";
 import { parsePhoneNumberFromString as parse } from "libphonenumber-js/min";
+import { fail } from "./errors.ts";
 
 /** Longest text that is parsed: fifteen digits, a plus, and a separator between any two of them. */
 const LONGEST_TEXT = 32;
@@ -49,3 +50,12 @@ export function countryOf(e164: string): string | null {
   countries.set(e164, country);
   return country;
 }
+
+/** The number that a list is narrowed to by its filter `name`. INVALID_PHONE_NUMBER. */
+export const soughtNumber = (text: string, name: string): string =>
+  toE164(text) ??
+  fail(
+    "INVALID_PHONE_NUMBER",
+    `The filter ${name} is no valid phone number; write it in E.164 (in a URL the plus is %2B).`,
+    { errors: [{ path: name, message: "is not a phone number in E.164, such as +14155550100" }] },
+  );

@@ -96,15 +96,6 @@ export function requireLifted(lifted: number, list: List): void {
   );
 }
 
-/** The number a list is narrowed to. INVALID_PHONE_NUMBER. */
-export const soughtNumber = (text: string): string =>
-  toE164(text) ??
-  fail(
-    "INVALID_PHONE_NUMBER",
-    "The filter phone_number is no valid phone number; write it in E.164 (in a URL the plus is %2B).",
-    { errors: [{ path: "phone_number", message: "is not a phone number in E.164, such as +14155550100" }] },
-  );
-
 /** An entry as it is shown. */
 export const toEntry = (d: EntryDoc): BlacklistEntry => ({
   phone_number: d.phone_number,

@@ -1,9 +1,10 @@
 import { service } from "../../shared/bus.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { readPage } from "../../shared/page.ts";
+import { soughtNumber } from "../../shared/phone.ts";
 import { entrySchema } from "./blacklist.model.ts";
 import { blacklistRepository } from "./blacklist.repository.ts";
-import { forbiddingIds, soughtNumber, toEntry } from "./blacklist-entries.ts";
+import { forbiddingIds, toEntry } from "./blacklist-entries.ts";
 import { addNumbers, removeNumbers } from "./blacklist-changes.ts";
 
 /** Numbers that must not be called. An entry belongs to the reseller that made it; an admin's applies to every reseller. */
@@ -18,7 +19,7 @@ export default service("blacklist", (deps) => {
         return {};
       },
       async list({ by, phone_number, limit, cursor }) {
-        const sought = phone_number === undefined ? undefined : soughtNumber(phone_number);
+        const sought = phone_number === undefined ? undefined : soughtNumber(phone_number, "phone_number");
         const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
           blacklist.page(scopeOf(by), sought, after, size),
         );

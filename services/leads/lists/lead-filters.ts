@@ -1,6 +1,5 @@
 import type { ListFilter } from "../../../shared/bus.ts";
-import { fail } from "../../../shared/errors.ts";
-import { toE164 } from "../../../shared/phone.ts";
+import { soughtNumber } from "../../../shared/phone.ts";
 
 /** What leads are narrowed by: plain values only, put together by us. `from` is inclusive, `to` exclusive, both by created_at. */
 export interface LeadFilter {
@@ -18,19 +17,10 @@ export interface LeadFilter {
 /** A filter of the API's words. INVALID_PHONE_NUMBER. */
 export function parseFilter(asked: ListFilter<"leads.list">): LeadFilter {
   const { mode, phone, from, to, ...same } = asked;
-  const phone_number =
-    phone === undefined
-      ? undefined
-      : (toE164(phone) ??
-        fail(
-          "INVALID_PHONE_NUMBER",
-          "The filter phone is no valid phone number; write it in E.164 (in a URL the plus is %2B).",
-          { errors: [{ path: "phone", message: "is not a phone number in E.164, such as +14155550100" }] },
-        ));
   return {
     ...same,
     ...(mode === undefined ? {} : { execution_mode: mode }),
-    ...(phone_number === undefined ? {} : { phone_number }),
+    ...(phone === undefined ? {} : { phone_number: soughtNumber(phone, "phone") }),
     ...(from === undefined ? {} : { from: new Date(from) }),
     ...(to === undefined ? {} : { to: new Date(to) }),
   };
