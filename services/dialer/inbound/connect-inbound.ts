@@ -1,4 +1,6 @@
+import type { CallHow } from "../../../shared/bus.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
+import type { XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
@@ -90,6 +92,16 @@ async function storeCall(deps: DialerParts, accepted: Accepted, call: InboundCal
   return isFresh(there) ? there : null;
 }
 
+/** The first document of an XML-driven conversation, from the node that has it. */
+const greetingOf = (
+  { bus }: DialerParts,
+  { doc: { provider } }: Accepted,
+  { call_id }: InboundCall,
+  at: { call_ref: string; token: string | null },
+  how?: CallHow,
+): Promise<XmlTurnReply> =>
+  bus.call("conversation.turn", { ...at, provider, call_id, heard: null, digits: null, follows: 0 }, how);
+
 /** How the carrier is to connect the call to its conversation. */
 async function decisionFor(
   deps: DialerParts,
@@ -120,15 +132,7 @@ async function decisionFor(
   const known = await deps.calls.apply(setMediaKind(ref, prepared.kind));
   const greeting =
     prepared.kind === "text" && carrier.capabilities.speech === "turns"
-      ? await deps.bus.call("conversation.turn", {
-          call_ref: ref,
-          provider,
-          call_id: call.call_id,
-          token: prepared.token,
-          heard: null,
-          digits: null,
-          follows: 0,
-        })
+      ? await greetingOf(deps, accepted, call, { call_ref: ref, token: prepared.token })
       : null;
   return {
     kind: "connect",
@@ -144,10 +148,11 @@ async function decisionFor(
 /** The webhook of a call in conversation came again: an XML-driven call gets its first document again, for that may be the one that was lost. */
 async function repeatedGreeting(
   deps: DialerParts,
-  { doc, plan }: Accepted,
+  accepted: Accepted,
   call: InboundCall,
   ref: string,
 ): Promise<InboundDecision | null> {
+  const { doc, plan } = accepted;
   const there = await deps.calls.find(ref);
   if (
     !there?.holder ||
@@ -156,19 +161,7 @@ async function repeatedGreeting(
     deps.carriers.of(doc.provider).capabilities.speech !== "turns"
   )
     return null;
-  const greeting = await deps.bus.call(
-    "conversation.turn",
-    {
-      call_ref: ref,
-      provider: doc.provider,
-      call_id: call.call_id,
-      token: null,
-      heard: null,
-      digits: null,
-      follows: 0,
-    },
-    { node: there.holder },
-  );
+  const greeting = await greetingOf(deps, accepted, call, { call_ref: ref, token: null }, { node: there.holder });
   return {
     kind: "connect",
     call_ref: ref,
