@@ -27,10 +27,7 @@ const QUESTIONS_PER_BATCH = 100;
 
 /** Those of the ids that exist, read by id alone. */
 async function existing(model: Model<EntryDoc>, ids: string[]): Promise<Set<string>> {
-  const found = await model
-    .find({ _id: { $in: ids } }, { _id: 1 })
-    .lean<{ _id: string }[]>()
-    .exec();
+  const found = await model.find({ _id: { $in: ids } }, { _id: 1 }).lean<{ _id: string }[]>();
   return new Set(found.map((d) => d._id));
 }
 
@@ -61,9 +58,9 @@ const withBatches = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set
     return pages.flat().sort(newestFirst).slice(0, size);
   },
   async remove(list, phone_numbers) {
-    const { deletedCount } = await model
-      .deleteMany({ _id: { $in: phone_numbers.map((e164) => entryId(list.reseller_id, e164)) } })
-      .exec();
+    const { deletedCount } = await model.deleteMany({
+      _id: { $in: phone_numbers.map((e164) => entryId(list.reseller_id, e164)) },
+    });
     return deletedCount;
   },
   existing: (ids) => (ids.length <= BATCHED_IDS ? ask(ids) : existing(model, ids)),

@@ -39,11 +39,7 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
   add: async (merchant) => {
     await model.create(merchant);
   },
-  find: (scope, id) =>
-    model
-      .findOne({ $and: [{ _id: id }, ...withinMerchants(scope)] })
-      .lean<MerchantDoc>()
-      .exec(),
+  find: (scope, id) => model.findOne({ $and: [{ _id: id }, ...withinMerchants(scope)] }).lean<MerchantDoc>(),
   isAnywhere: async (id) => (await model.exists({ _id: id })) !== null,
   page(scope, { name, ...same }, after, size) {
     const name_key = prefixRange(name);
@@ -56,12 +52,11 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
         { $set: change },
         { returnDocument: "after" },
       )
-      .lean<MerchantDoc>()
-      .exec(),
+      .lean<MerchantDoc>(),
   remove: async (scope, id) => {
     await model.deleteOne({ $and: [{ _id: id }, ...withinMerchants(scope)] });
   },
   ofReseller: (reseller_id, id) =>
-    model.findOne({ _id: id, reseller_id }, { is_active: 1 }).lean<Pick<MerchantDoc, "is_active">>().exec(),
+    model.findOne({ _id: id, reseller_id }, { is_active: 1 }).lean<Pick<MerchantDoc, "is_active">>(),
   anyOf: async (reseller_id) => (await model.exists({ reseller_id })) !== null,
 });

@@ -31,11 +31,7 @@ export const resellersRepository = (model: Model<ResellerDoc>): ResellersReposit
   add: async (reseller) => {
     await model.create(reseller);
   },
-  find: (scope, id) =>
-    model
-      .findOne({ $and: [{ _id: id }, ...within(scope)] })
-      .lean<ResellerDoc>()
-      .exec(),
+  find: (scope, id) => model.findOne({ $and: [{ _id: id }, ...within(scope)] }).lean<ResellerDoc>(),
   page(scope, { name, ...same }, after, size) {
     const name_key = prefixRange(name);
     return newestOf(model, [...within(scope), same, name_key === null ? {} : { name_key }, after], size);
@@ -43,10 +39,9 @@ export const resellersRepository = (model: Model<ResellerDoc>): ResellersReposit
   change: (scope, id, change) =>
     model
       .findOneAndUpdate({ $and: [{ _id: id }, ...within(scope)] }, { $set: change }, { returnDocument: "after" })
-      .lean<ResellerDoc>()
-      .exec(),
+      .lean<ResellerDoc>(),
   remove: async (scope, id) => {
     await model.deleteOne({ $and: [{ _id: id }, ...within(scope)] });
   },
-  one: (id) => model.findOne({ _id: id }, { is_active: 1 }).lean<Pick<ResellerDoc, "is_active">>().exec(),
+  one: (id) => model.findOne({ _id: id }, { is_active: 1 }).lean<Pick<ResellerDoc, "is_active">>(),
 });

@@ -25,10 +25,7 @@ export const s2sTokensRepository = (model: Model<S2sTokenDoc>): S2sTokensReposit
     await model.create(token);
   },
   valid: (token_hash, now) =>
-    model
-      .findOne({ token_hash, revoked_at: null, expires_at: { $gt: now } })
-      .lean<S2sTokenDoc>()
-      .exec(),
+    model.findOne({ token_hash, revoked_at: null, expires_at: { $gt: now } }).lean<S2sTokenDoc>(),
   seen: async (id, now, unlessSince) => {
     const unnoted = { $or: [{ last_seen_at: null }, { last_seen_at: { $lt: unlessSince } }] };
     return (await model.updateOne({ _id: id, ...unnoted }, { $set: { last_seen_at: now } })).modifiedCount === 1;

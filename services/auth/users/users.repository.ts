@@ -54,14 +54,10 @@ const orTaken = <T>(work: Promise<T>): Promise<T | "taken"> =>
 
 /** The repository of users over a mongoose model. E-mails are looked up as stored: lower-case. */
 export const usersRepository = (model: Model<UserDoc>): UsersRepository => ({
-  byEmail: (email) => model.findOne({ email }).lean<UserDoc>().exec(),
-  byId: (id) => model.findOne({ _id: id }).lean<UserDoc>().exec(),
+  byEmail: (email) => model.findOne({ email }).lean<UserDoc>(),
+  byId: (id) => model.findOne({ _id: id }).lean<UserDoc>(),
   add: async (user) => (await orTaken(model.create(user))) !== "taken",
-  find: (scope, id) =>
-    model
-      .findOne({ $and: [{ _id: id }, within(scope)] })
-      .lean<UserDoc>()
-      .exec(),
+  find: (scope, id) => model.findOne({ $and: [{ _id: id }, within(scope)] }).lean<UserDoc>(),
   async forChange(scope, id) {
     const found = await model.findOne({ $and: [{ _id: id }, within(scope)] }).lean<UserDoc>();
     if (found) return found;
@@ -73,8 +69,7 @@ export const usersRepository = (model: Model<UserDoc>): UsersRepository => ({
     return orTaken(
       model
         .findOneAndUpdate({ $and: [seenState(seen), within(scope)] }, update, { returnDocument: "after" })
-        .lean<UserDoc>()
-        .exec(),
+        .lean<UserDoc>(),
     );
   },
   remove: async (scope, seen) => (await model.deleteOne({ $and: [seenState(seen), within(scope)] })).deletedCount === 1,

@@ -46,11 +46,7 @@ export const configurationsRepository = (model: Model<ConfigurationDoc>): Config
       },
     ),
   page: (scope, filter, after, size) => newestOf(model, [within(scope), sought(filter), after], size),
-  find: (scope, id) =>
-    model
-      .findOne({ $and: [{ _id: id.toLowerCase() }, within(scope)] })
-      .lean<ConfigurationDoc>()
-      .exec(),
+  find: (scope, id) => model.findOne({ $and: [{ _id: id.toLowerCase() }, within(scope)] }).lean<ConfigurationDoc>(),
   replace: (scope, seen, settings, now) =>
     model
       .findOneAndUpdate(
@@ -58,26 +54,17 @@ export const configurationsRepository = (model: Model<ConfigurationDoc>): Config
         { $set: { settings, updated_at: now } },
         { returnDocument: "after" },
       )
-      .lean<ConfigurationDoc>()
-      .exec(),
-  remove: async (scope, id) => (await model.deleteOne({ $and: [{ _id: id }, within(scope)] }).exec()).deletedCount > 0,
+      .lean<ConfigurationDoc>(),
+  remove: async (scope, id) => (await model.deleteOne({ $and: [{ _id: id }, within(scope)] })).deletedCount > 0,
   async removeOf(scope, template_id) {
-    const removed = await model
-      .findOneAndDelete({ $and: [{ template_id }, within(scope)] })
-      .lean<ConfigurationDoc>()
-      .exec();
+    const removed = await model.findOneAndDelete({ $and: [{ template_id }, within(scope)] }).lean<ConfigurationDoc>();
     return removed?._id ?? null;
   },
-  ofTemplates: (template_ids) =>
-    model
-      .find({ template_id: { $in: [...template_ids] } })
-      .lean<ConfigurationDoc[]>()
-      .exec(),
+  ofTemplates: (template_ids) => model.find({ template_id: { $in: [...template_ids] } }).lean<ConfigurationDoc[]>(),
   ofOwner: (reseller_id, merchant_id) =>
     model
       .find({ reseller_id, merchant_id: { $in: [merchant_id, null] } })
       .sort({ created_at: 1, _id: 1 })
       .limit(MAX_OF_OWNER)
-      .lean<ConfigurationDoc[]>()
-      .exec(),
+      .lean<ConfigurationDoc[]>(),
 });

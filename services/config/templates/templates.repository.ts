@@ -66,8 +66,7 @@ function writes(templates: Model<TemplateDoc>, versions: Model<VersionDoc>) {
         { $set: { is_active }, $max: { updated_at: now } },
         { returnDocument: "after" },
       )
-      .lean<TemplateDoc>()
-      .exec();
+      .lean<TemplateDoc>();
   return {
     setActive,
     addVersion: (record) =>
@@ -80,16 +79,13 @@ function writes(templates: Model<TemplateDoc>, versions: Model<VersionDoc>) {
       ),
     async advance(scope, record, is_active) {
       const { _id, is_active: _asWritten, created_at: _created, ...head } = headOf(record);
-      const { matchedCount } = await templates
-        .updateOne(
-          { $and: [{ _id, version: record.version - 1 }, within(scope)] },
-          { $set: { ...head, ...(is_active === undefined ? {} : { is_active }) } },
-        )
-        .exec();
+      const { matchedCount } = await templates.updateOne(
+        { $and: [{ _id, version: record.version - 1 }, within(scope)] },
+        { $set: { ...head, ...(is_active === undefined ? {} : { is_active }) } },
+      );
       if (matchedCount === 0 && is_active !== undefined) await setActive(scope, _id, is_active, head.updated_at);
     },
-    remove: async (scope, id) =>
-      (await templates.deleteOne({ $and: [{ _id: id }, within(scope)] }).exec()).deletedCount > 0,
+    remove: async (scope, id) => (await templates.deleteOne({ $and: [{ _id: id }, within(scope)] })).deletedCount > 0,
     async create(record) {
       await versions.create(versionOf(record));
       await templates.create(headOf(record));
@@ -99,17 +95,9 @@ function writes(templates: Model<TemplateDoc>, versions: Model<VersionDoc>) {
 
 const headReads = (templates: Model<TemplateDoc>) =>
   ({
-    any: async (scope) => (await templates.findOne(within(scope), { _id: 1 }).lean().exec()) !== null,
-    head: (scope, id) =>
-      templates
-        .findOne({ $and: [{ _id: id.toLowerCase() }, within(scope)] })
-        .lean<TemplateDoc>()
-        .exec(),
-    heads: (ids) =>
-      templates
-        .find({ _id: { $in: ids.map((id) => id.toLowerCase()) } })
-        .lean<TemplateDoc[]>()
-        .exec(),
+    any: async (scope) => (await templates.findOne(within(scope), { _id: 1 }).lean()) !== null,
+    head: (scope, id) => templates.findOne({ $and: [{ _id: id.toLowerCase() }, within(scope)] }).lean<TemplateDoc>(),
+    heads: (ids) => templates.find({ _id: { $in: ids.map((id) => id.toLowerCase()) } }).lean<TemplateDoc[]>(),
     page: (scope, filter, after, size) => newestOf(templates, [within(scope), named(filter), after], size),
   }) satisfies Partial<TemplatesRepository>;
 
@@ -120,17 +108,13 @@ function versionReads(versions: Model<VersionDoc>) {
       newestOf(versions, [{ template_id: head._id, version: { $lte: head.version } }, after], size),
     version: (template_id, version) =>
       cached<TemplateRecord, null>(records, versionId(template_id.toLowerCase(), version), async () => {
-        const found = await versions
-          .findOne({ _id: versionId(template_id.toLowerCase(), version) })
-          .lean<VersionDoc>()
-          .exec();
+        const found = await versions.findOne({ _id: versionId(template_id.toLowerCase(), version) }).lean<VersionDoc>();
         return found && recordOf(found);
       }),
     async current(heads) {
       const found = await versions
         .find({ _id: { $in: heads.map((h) => versionId(h._id, h.version)) } })
-        .lean<VersionDoc[]>()
-        .exec();
+        .lean<VersionDoc[]>();
       const records = new Map(found.map((v) => [v._id, recordOf(v)]));
       return heads.flatMap((h) => {
         const record = records.get(versionId(h._id, h.version));

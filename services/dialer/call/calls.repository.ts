@@ -35,12 +35,7 @@ const NAMES = ["carrier_call_id", "carrier_leg_id"] as const;
 
 async function knownNames(model: Model<CallDoc>, provider: Provider, call_ids: string[]): Promise<Set<string>> {
   const found = await Promise.all(
-    NAMES.map((name) =>
-      model
-        .find({ provider, [name]: { $in: call_ids } }, { [name]: 1 })
-        .lean<CallDoc[]>()
-        .exec(),
-    ),
+    NAMES.map((name) => model.find({ provider, [name]: { $in: call_ids } }, { [name]: 1 }).lean<CallDoc[]>()),
   );
   return new Set(NAMES.flatMap((name, i) => (found[i] ?? []).flatMap((call) => call[name] ?? [])));
 }
@@ -48,7 +43,7 @@ async function knownNames(model: Model<CallDoc>, provider: Provider, call_ids: s
 /** The repository on its model. `mark` gives an unguessable word each time, by which a write is known again. */
 export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
   const guarded = new GuardedCollection(model, { mark, projection: {} });
-  const find = (ref: string): Promise<CallDoc | null> => model.findById(ref).lean<CallDoc>().exec();
+  const find = (ref: string): Promise<CallDoc | null> => model.findById(ref).lean<CallDoc>();
   const insertOne = batched((calls: CallDoc[]) => insertEach(model, calls), { maxItems: INSERTS_AT_ONCE });
   const insert = async (call: CallDoc): Promise<boolean> => {
     const written = await insertOne(call);
@@ -79,22 +74,17 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
           { $set: { due_at: next_due } },
           { sort: { due_at: 1 }, returnDocument: "after" },
         )
-        .lean<CallDoc>()
-        .exec(),
+        .lean<CallDoc>(),
     ownedBy: (node, after, limit) =>
       model
         .find({ tended_by: node, ...(after === null ? {} : { _id: { $gt: after } }) })
         .sort({ _id: 1 })
         .limit(limit)
-        .lean<CallDoc[]>()
-        .exec(),
+        .lean<CallDoc[]>(),
     newestOfLead: (lead_id, limit) =>
-      model.find({ lead_id }, { order: 0 }).sort({ claim_no: -1 }).limit(limit).lean<CallDoc[]>().exec(),
+      model.find({ lead_id }, { order: 0 }).sort({ claim_no: -1 }).limit(limit).lean<CallDoc[]>(),
     async refOfCarrier(provider, call_id) {
-      const call = await model
-        .findOne({ provider, carrier_call_id: call_id }, { _id: 1 })
-        .lean<Pick<CallDoc, "_id">>()
-        .exec();
+      const call = await model.findOne({ provider, carrier_call_id: call_id }, { _id: 1 }).lean<Pick<CallDoc, "_id">>();
       return call?._id ?? null;
     },
     knownNames: (provider, call_ids) => knownNames(model, provider, call_ids),

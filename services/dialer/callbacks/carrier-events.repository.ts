@@ -23,12 +23,10 @@ const MAX_BATCH = 200;
 export function createCarrierEvents(model: Model<CarrierEventDoc>): CarrierEvents {
   const insert = batched((events: CarrierEventDoc[]) => insertEach(model, events), { maxItems: MAX_BATCH });
   const mark = async (ids: string[], note: string | null): Promise<string[]> => {
-    await model
-      .updateMany(
-        { _id: { $in: ids }, applied: false },
-        { $set: { applied: true, ...(note === null ? {} : { note }) } },
-      )
-      .exec();
+    await model.updateMany(
+      { _id: { $in: ids }, applied: false },
+      { $set: { applied: true, ...(note === null ? {} : { note }) } },
+    );
     return ids;
   };
   const markPlain = batched((ids: string[]) => mark(ids, null), { maxItems: MAX_BATCH });
@@ -44,15 +42,13 @@ export function createCarrierEvents(model: Model<CarrierEventDoc>): CarrierEvent
         .find({ applied: false, received_at: { $lte: before } })
         .sort({ received_at: 1 })
         .limit(limit)
-        .lean<CarrierEventDoc[]>()
-        .exec(),
+        .lean<CarrierEventDoc[]>(),
     newestOf: (refs, limit) =>
       model
         .find({ ref: { $in: refs } }, { body: 0 })
         .sort({ received_at: -1 })
         .limit(limit)
-        .lean<CarrierEventDoc[]>()
-        .exec(),
+        .lean<CarrierEventDoc[]>(),
     async markApplied(id, note) {
       await (note === null ? markPlain(id) : mark([id], note));
     },

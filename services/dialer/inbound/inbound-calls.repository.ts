@@ -29,7 +29,7 @@ const AFTER = { returnDocument: "after" } as const;
 
 /** The repository on its model. */
 export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
-  const find = (id: string): Promise<InboundCallDoc | null> => model.findById(id).lean<InboundCallDoc>().exec();
+  const find = (id: string): Promise<InboundCallDoc | null> => model.findById(id).lean<InboundCallDoc>();
   return {
     find,
     async store(call) {
@@ -43,17 +43,15 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
     },
     // those still being judged count: of calls that come at the same instant each replica sees the other's
     countEarlier: ({ _id, template_id, from, created_at }, window_seconds) =>
-      model
-        .countDocuments({
-          template_id,
-          from,
-          created_at: { $gt: plusSeconds(created_at, -window_seconds), $lte: created_at },
-          $and: [
-            { $or: [{ created_at: { $lt: created_at } }, { _id: { $lt: _id } }] },
-            { $or: [{ verdict: "ACCEPTED" }, { verdict: null }] },
-          ],
-        })
-        .exec(),
+      model.countDocuments({
+        template_id,
+        from,
+        created_at: { $gt: plusSeconds(created_at, -window_seconds), $lte: created_at },
+        $and: [
+          { $or: [{ created_at: { $lt: created_at } }, { _id: { $lt: _id } }] },
+          { $or: [{ verdict: "ACCEPTED" }, { verdict: null }] },
+        ],
+      }),
     judge: (id, { verdict, reason }, lead_id, now) =>
       model
         .findOneAndUpdate(
@@ -68,15 +66,13 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
           },
           AFTER,
         )
-        .lean<InboundCallDoc>()
-        .exec(),
+        .lean<InboundCallDoc>(),
     overrule: (id, { verdict, reason }) =>
       model
         .findOneAndUpdate({ _id: id, verdict: "ACCEPTED", settled_at: null }, { $set: { verdict, reason } }, AFTER)
-        .lean<InboundCallDoc>()
-        .exec(),
+        .lean<InboundCallDoc>(),
     async markAnswered(id, now) {
-      await model.updateOne({ _id: id }, { $set: { settled_at: now } }).exec();
+      await model.updateOne({ _id: id }, { $set: { settled_at: now } });
     },
     page: (scope, { from, to, ...same }, after, size) =>
       newestOf(model, [within(scope), same, createdBetween(from, to), after], size),

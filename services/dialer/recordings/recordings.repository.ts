@@ -26,12 +26,8 @@ export const createRecordings = (model: Model<CallDoc>, run: Recordings["apply"]
         { $set: { "recording.due_at": next_due } },
         { sort: { "recording.due_at": 1 }, returnDocument: "after" },
       )
-      .lean<RecordedCall>()
-      .exec(),
+      .lean<RecordedCall>(),
   // by the index of carriers' names, which begins with the provider
   ofCarrierCall: (call_id) =>
-    model
-      .findOne({ provider: { $in: [...PROVIDERS] }, carrier_call_id: call_id })
-      .lean<CallDoc>()
-      .exec(),
+    model.findOne({ provider: { $in: [...PROVIDERS] }, carrier_call_id: call_id }).lean<CallDoc>(),
 });

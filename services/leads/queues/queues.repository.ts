@@ -94,12 +94,10 @@ export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
         .limit(limit)
         .lean<DueDoc[]>(),
     async inFlight() {
-      const groups = await model
-        .aggregate<{ _id: string; count: number }>([
-          { $match: { lease_until: { $gt: EVER } } },
-          { $group: { _id: "$template_id", count: { $sum: 1 } } },
-        ])
-        .exec();
+      const groups = await model.aggregate<{ _id: string; count: number }>([
+        { $match: { lease_until: { $gt: EVER } } },
+        { $group: { _id: "$template_id", count: { $sum: 1 } } },
+      ]);
       return groups.map(({ _id, count }) => ({ template_id: _id, count }));
     },
     waitingSince: (template_id, before, limit) =>

@@ -26,8 +26,7 @@ export function pausesRepository(merchants: Model<MerchantDoc>, deployments: Mod
           { $set: { paused: pause, updated_at: now } },
           { returnDocument: "after" },
         )
-        .lean<MerchantDoc>()
-        .exec(),
+        .lean<MerchantDoc>(),
     async switchDeployment(pause) {
       // one write that keeps the first pause, and the document as it was before
       const paused = pause === null ? null : { $ifNull: ["$paused", { $literal: pause }] };
@@ -37,16 +36,13 @@ export function pausesRepository(merchants: Model<MerchantDoc>, deployments: Mod
           updatePipeline: true,
           returnDocument: "before",
         })
-        .lean<DeploymentDoc>()
-        .exec();
+        .lean<DeploymentDoc>();
       return (before?.paused ?? null) === null ? pause !== null : pause === null;
     },
-    deployment: async () =>
-      (await deployments.findOne({ _id: DEPLOYMENT_ID }).lean<DeploymentDoc>().exec())?.paused ?? null,
+    deployment: async () => (await deployments.findOne({ _id: DEPLOYMENT_ID }).lean<DeploymentDoc>())?.paused ?? null,
     merchants: (ids) =>
       merchants
         .find({ _id: { $in: [...ids] }, paused: { $ne: null } }, { paused: 1 })
-        .lean<{ _id: string; paused: PauseDoc }[]>()
-        .exec(),
+        .lean<{ _id: string; paused: PauseDoc }[]>(),
   };
 }
