@@ -61,7 +61,13 @@ export function wholePart(v: Value | undefined, truncated: boolean): bigint | un
   return truncated || digits % scale === 0n ? digits / scale : undefined;
 }
 
+/** True for a number that is neither NaN nor an infinity; the greatest decimals are finite, though not as doubles. */
+export const isFiniteNumber = (v: Value): boolean =>
+  v instanceof Decimal128 ? !/nan|inf/iu.test(v.toString()) : Number.isFinite(Number(primitiveNumber(v)));
+
 function compareNumbers(a: Value, b: Value): number {
+  if ((a instanceof Decimal128 || b instanceof Decimal128) && isFiniteNumber(a) && isFiniteNumber(b))
+    return compareExact(exactNumber(a), exactNumber(b));
   const x = primitiveNumber(a);
   const y = primitiveNumber(b);
   if (x < y) return -1;
@@ -70,8 +76,8 @@ function compareNumbers(a: Value, b: Value): number {
   const xNaN = Number.isNaN(x);
   const yNaN = Number.isNaN(y);
   if (xNaN || yNaN) return xNaN && yNaN ? 0 : xNaN ? -1 : 1;
-  const decimal = a instanceof Decimal128 || b instanceof Decimal128;
-  return decimal && Number.isFinite(Number(x)) ? compareExact(exactNumber(a), exactNumber(b)) : 0;
+  // One of two infinities may be a decimal that is only too great for a double.
+  return isFiniteNumber(a) === isFiniteNumber(b) ? 0 : isFiniteNumber(a) === x > 0 ? -1 : 1;
 }
 
 /** Compares by UTF-8 bytes, as MongoDB does without a collation; differs from UTF-16 order only where surrogates are involved. */

@@ -204,5 +204,7 @@ export function asNumber(v: Value | undefined): number | undefined {
 /** MongoDB's truth: everything but false, null, missing and zero. */
 export function isTrue(v: Value | undefined): boolean {
   if (v === undefined || v === null || v === false) return false;
+  // The least decimals are zero only as doubles.
+  if (v instanceof Decimal128) return /^[^E]*[1-9NI]/u.test(v.toString());
   return !isNumeric(v) || asNumber(v) !== 0;
 }

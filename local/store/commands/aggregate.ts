@@ -1,4 +1,4 @@
-import { collected, REST, type Flow, type Slices } from "../budget.ts";
+import { REST, type Flow, type Slices } from "../budget.ts";
 import { encode, type Reply } from "../bson/bson-writer.ts";
 import {
   countArgument,
@@ -13,7 +13,7 @@ import type { Call } from "./context.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import { compilePipeline, stageOf } from "../pipeline/pipeline.ts";
-import type { PipelineContext } from "../pipeline/stage.ts";
+import { held, type PipelineContext } from "../pipeline/stage.ts";
 import { mergeTarget, outTarget } from "../pipeline/output-stages.ts";
 import type { Query } from "../planner/query-plan.ts";
 import { countMatches, prepare, type Prepared } from "../query/query-execution.ts";
@@ -152,7 +152,7 @@ export function* aggregate(call: Call): Slices<Reply> {
       countArgument(cursor, "batchSize"),
     );
   const write = last === "$out" ? outTarget(call, arg) : mergeTarget(call, arg);
-  write(yield* collected(planned.docs()));
+  write(yield* held(planned.docs(), call.budget));
   return yield* call.engine.cursors.first(call, planned.ns, [][Symbol.iterator](), undefined);
 }
 

@@ -1,75 +1,43 @@
 import { REST } from "../budget.ts";
-import { averageOf, deviationOf, extremeOf, sumOf } from "../expressions/array-expressions.ts";
 import { StoreError } from "../bson/errors.ts";
-import { prepareExpression } from "../expressions/expression-check.ts";
-import { demoteDeep, promote } from "../expressions/expression-values.ts";
-import { compileExpression, storeErrorOf, type Scope } from "../expressions/expressions.ts";
-import { encodeKey } from "../indexes/key-encoder.ts";
-import { evaluator, MINGO_ACCUMULATORS, PLAIN_CONTEXT } from "../expressions/mingo-core.ts";
 import { setField } from "../bson/paths.ts";
-import type { Stage } from "./stage.ts";
 import { isDoc, type Doc, type Value } from "../bson/values.ts";
+import { ACCUMULATORS, accumulatorOf, type Accumulated, type Accumulator } from "../expressions/accumulators.ts";
+import { refusedAccumulator } from "../expressions/expression-table.ts";
+import { keyText, measured } from "../expressions/expression-values.ts";
+import { compileExpression, type Scope } from "../expressions/expressions.ts";
+import type { Stage } from "./stage.ts";
 
-/** Takes what it needs of each document as it passes, and folds that to the group's value at the end. */
-interface Accumulator {
-  take: (doc: Doc) => Value | undefined;
-  fold: (taken: (Value | undefined)[]) => Value;
+/** What a group takes besides its `_id`, bytes. */
+const GROUP_BYTES = 128;
+
+interface Field {
+  name: string;
+  begin: Accumulator;
+  value: (doc: Doc) => Value | undefined;
 }
 
-function distinctValues(values: (Value | undefined)[]): Value[] {
-  const found = new Map<string, Value>();
-  for (const v of values) if (v !== undefined) found.set(keyText(v), v);
-  return [...found.values()];
+interface Group {
+  id: Value;
+  fields: Accumulated[];
 }
 
-function keyText(v: Value | undefined): string {
-  // Null and missing are one group; the key does not tell them apart either.
-  return Buffer.from(encodeKey([v], [false])).toString("latin1");
+function fieldOf(name: string, spec: Value, scope: Scope): Field {
+  if (name.includes(".")) throw new StoreError(40235, `The field name '${name}' cannot contain '.'`);
+  if (name.startsWith("$")) throw new StoreError(40236, `The field name '${name}' cannot be an operator name`);
+  const [op, arg] = accumulatorOf(name, spec);
+  const begin = ACCUMULATORS.get(op);
+  if (begin === undefined) throw refusedAccumulator(op);
+  if (Array.isArray(arg)) throw new StoreError(40237, `The ${op} accumulator is a unary operator`);
+  if (op === "$count" && !(isDoc(arg) && Object.keys(arg).length === 0))
+    throw new StoreError("TypeMismatch", "$count takes no arguments, i.e. $count:{}");
+  return { name, begin, value: compileExpression(arg, scope) };
 }
 
-function merged(values: (Value | undefined)[]): Value {
-  const out: Doc = {};
-  for (const v of values) if (isDoc(v)) for (const [k, x] of Object.entries(v)) setField(out, k, x);
+function finished({ id, fields }: Group, all: readonly Field[]): Doc {
+  const out: Doc = { _id: id };
+  for (const [i, { name }] of all.entries()) setField(out, name, fields[i]?.result() ?? null);
   return out;
-}
-
-const FOLDS: Readonly<Record<string, (values: (Value | undefined)[]) => Value>> = {
-  $sum: sumOf,
-  $avg: averageOf,
-  $min: (v) => extremeOf(v, -1),
-  $max: (v) => extremeOf(v, 1),
-  $stdDevPop: (v) => deviationOf(v, false),
-  $stdDevSamp: (v) => deviationOf(v, true),
-  $first: (v) => v[0] ?? null,
-  $last: (v) => v.at(-1) ?? null,
-  $push: (v) => v.filter((x) => x !== undefined),
-  $addToSet: distinctValues,
-  $mergeObjects: merged,
-};
-
-function accumulator(field: string, spec: Value, scope: Scope): Accumulator {
-  const [entry, ...more] = isDoc(spec) ? Object.entries(spec) : [];
-  if (entry === undefined || more.length > 0)
-    throw new StoreError(40234, `The field '${field}' must be an accumulator object`);
-  const [op, arg] = entry;
-  if (op === "$count") return { take: () => null, fold: (taken) => taken.length };
-  const fold = FOLDS[op];
-  if (fold !== undefined) return { take: compileExpression(arg, scope), fold };
-  if (!MINGO_ACCUMULATORS.has(op)) throw new StoreError(15952, `unknown group operator '${op}'`);
-  return { take: (doc) => doc, fold: byMingo(op, arg, scope) };
-}
-
-/** The rarer accumulators ($topN, $median …) see whole documents, with plain JavaScript numbers. */
-function byMingo(op: string, arg: Value, scope: Scope): Accumulator["fold"] {
-  const prepared = demoteDeep(prepareExpression(arg, scope.now));
-  const evaluate = evaluator(PLAIN_CONTEXT, scope.variables);
-  return (docs) => {
-    try {
-      return promote(evaluate(docs.map(demoteDeep), { [op]: prepared })) ?? null;
-    } catch (error) {
-      throw storeErrorOf(error);
-    }
-  };
 }
 
 /** Compiles $group. Groups come out in the order of their first document. */
@@ -79,30 +47,25 @@ export function compileGroup(arg: Value, scope: Scope): Stage {
   const idOf = compileExpression(arg["_id"], scope);
   const fields = Object.entries(arg)
     .filter(([k]) => k !== "_id")
-    .map(([k, spec]): [string, Accumulator] => {
-      if (k.includes(".")) throw new StoreError(40235, `The field name '${k}' cannot contain '.'`);
-      return [k, accumulator(k, spec, scope)];
-    });
+    .map(([k, spec]) => fieldOf(k, spec, scope));
+  const { budget } = scope;
   return function* grouped(docs) {
-    const groups = new Map<string, { id: Value; taken: (Value | undefined)[][] }>();
+    const groups = new Map<string, Group>();
     for (const doc of docs) {
       if (doc === REST) {
         yield REST;
         continue;
       }
       const id = idOf(doc);
-      const key = keyText(id);
+      const key = keyText(id, budget);
       let group = groups.get(key);
       if (group === undefined) {
-        group = { id: id ?? null, taken: fields.map(() => []) };
+        budget.hold(measured(id, budget) + key.length + GROUP_BYTES);
+        group = { id: id ?? null, fields: fields.map(({ begin }) => begin(budget)) };
         groups.set(key, group);
       }
-      for (const [i, [, accumulate]] of fields.entries()) group.taken[i]?.push(accumulate.take(doc));
+      for (const [i, { value }] of fields.entries()) group.fields[i]?.take(value(doc));
     }
-    for (const g of groups.values()) {
-      const out: Doc = { _id: g.id };
-      for (const [i, [k, { fold }]] of fields.entries()) out[k] = fold(g.taken[i] ?? []);
-      yield out;
-    }
+    for (const group of groups.values()) yield finished(group, fields);
   };
 }

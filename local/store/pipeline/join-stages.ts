@@ -1,7 +1,9 @@
-import { collected, REST } from "../budget.ts";
+import { REST, type Budget, type Flow, type Slices } from "../budget.ts";
 import { refuseUnknown } from "../commands/command-arguments.ts";
 import { StoreError } from "../bson/errors.ts";
-import { compileExpression } from "../expressions/expressions.ts";
+import { MAX_DOCUMENT_BYTES } from "../bson/bson-writer.ts";
+import { checkVariableName, measured } from "../expressions/expression-values.ts";
+import { compileExpression, type Scope } from "../expressions/expressions.ts";
 import { setField, visitPath } from "../bson/paths.ts";
 import { subPipeline, type CompilePipeline, type PipelineContext, type Stage } from "./stage.ts";
 import { isDoc, isTrue, typeAlias, type Doc, type Value } from "../bson/values.ts";
@@ -61,28 +63,59 @@ export function compileLookup(arg: Value, site: PipelineContext, compilePipeline
       "FailedToParse",
       "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified",
     );
-  const variables = isDoc(arg["let"])
-    ? Object.entries(arg["let"]).map(([k, e]): [string, (doc: Doc) => Value | undefined] => [
-        k,
-        compileExpression(e, site.scope),
-      ])
-    : [];
+  const own: Doc = { ...site.scope.variables };
+  const bind = variables(arg["let"], own, site.scope);
+  const run =
+    pipeline === undefined
+      ? undefined
+      : compilePipeline(pipeline, { ...site, scope: { ...site.scope, variables: own } });
   return function* lookup(docs) {
     for (const doc of docs) {
       if (doc === REST) {
         yield REST;
         continue;
       }
+      bind(doc);
       const found = site.read(from, { filter: byField ? joinFilter(doc, local, foreign) : {} });
-      const own: Doc = { ...site.scope.variables };
-      for (const [k, evaluate] of variables) own[k] = evaluate(doc) ?? null;
-      const run =
-        pipeline === undefined
-          ? undefined
-          : compilePipeline(pipeline, { ...site, scope: { ...site.scope, variables: own } });
-      yield withPath(doc, as, yield* collected(run === undefined ? found : run(found)));
+      yield withPath(doc, as, yield* joined(run === undefined ? found : run(found), from, site.scope.budget));
     }
   };
+}
+
+/** What `let` binds for each document; the pipeline is compiled once and reads `own`. */
+function variables(let_: Value | undefined, own: Doc, scope: Scope): (doc: Doc) => void {
+  const each = Object.entries(isDoc(let_) ? let_ : {}).map(([name, e]): [string, (doc: Doc) => Value | undefined] => {
+    checkVariableName(name, true);
+    return [name, compileExpression(e, scope)];
+  });
+  for (const [name] of each) setField(own, name, null);
+  return (doc) => {
+    for (const [name, evaluate] of each) {
+      const v = evaluate(doc);
+      if (v === undefined) Reflect.deleteProperty(own, name);
+      else setField(own, name, v);
+    }
+  };
+}
+
+/** The documents that join one document. Errors: 4568 when they are more than a document holds. */
+function* joined(found: Flow<Doc>, from: string, budget: Budget): Slices<Doc[]> {
+  const all: Doc[] = [];
+  let bytes = 0;
+  for (const doc of found) {
+    if (doc === REST) {
+      yield REST;
+      continue;
+    }
+    bytes += measured(doc, budget);
+    if (bytes > MAX_DOCUMENT_BYTES)
+      throw new StoreError(
+        4568,
+        `Total size of documents in ${from} matching pipeline's $lookup stage exceeds ${MAX_DOCUMENT_BYTES} bytes`,
+      );
+    all.push(doc);
+  }
+  return all;
 }
 
 /** $unionWith */

@@ -1,8 +1,8 @@
-import { collected, REST, resting, type Flow } from "../budget.ts";
+import { REST, resting, type Flow } from "../budget.ts";
 import { StoreError } from "../bson/errors.ts";
 import { compileExpression, type Scope } from "../expressions/expressions.ts";
+import { elsewhere } from "../expressions/operator.ts";
 import { compileFilter } from "../query/matcher.ts";
-import { mingoStage } from "./mingo-stages.ts";
 import { compileGroup } from "./group-stage.ts";
 import { compileLookup, compileUnionWith, unwind } from "./join-stages.ts";
 import { setField } from "../bson/paths.ts";
@@ -10,23 +10,22 @@ import { slice } from "../query/query-execution.ts";
 import { sortBy } from "../query/sort.ts";
 import { compileDocStage } from "../update/update-pipeline.ts";
 import { asNumber, isDoc, type Doc, type Value } from "../bson/values.ts";
-import { type Stage, type PipelineContext, subPipeline } from "./stage.ts";
+import { held, type Stage, type PipelineContext, subPipeline } from "./stage.ts";
 
 /** MongoDB's bound on stages. */
 const MAX_STAGES = 1000;
-const REFUSED = new Set([
-  "$changeStream",
-  "$geoNear",
-  "$search",
-  "$searchMeta",
-  "$vectorSearch",
-  "$collStats",
-  "$indexStats",
-  "$planCacheStats",
-  "$currentOp",
-  "$listSessions",
-  "$listLocalSessions",
-]);
+/** The stages of the embedded store; $out and $merge are done by the aggregate command. README's list is compared with it. */
+export const STAGES =
+  "$match $project $set $addFields $unset $replaceRoot $replaceWith $group $sort $limit $skip $count $sortByCount $unwind $lookup $unionWith $facet $sample $documents $out $merge".split(
+    " ",
+  );
+/** The stages that MongoDB has and the embedded store has not. */
+const ELSEWHERE = new Set(
+  `$bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $collStats $currentOp $densify $fill $geoNear $graphLookup
+  $indexStats $listClusterCatalog $listLocalSessions $listSampledQueries $listSearchIndexes $listSessions $planCacheStats
+  $querySettings $queryStats $rankFusion $redact $score $scoreFusion $search $searchMeta $setWindowFields $shardedDataDistribution
+  $vectorSearch`.split(/\s+/u),
+);
 
 /** The name and argument of a stage. Errors: 40323 unless it has exactly one field. */
 export function stageOf(stage: Doc): [string, Value] {
@@ -45,10 +44,11 @@ function* mapped(docs: Flow<Doc>, change: (doc: Doc) => Doc): Generator<Doc | ty
   for (const doc of docs) yield doc === REST ? REST : change(doc);
 }
 
-function wholeNumber(stage: string, arg: Value, least: number): number {
+function wholeNumber(stage: string, arg: Value, least: number, [type, range]: readonly [number, number]): number {
   const n = asNumber(arg);
-  if (n === undefined || !Number.isInteger(n) || n < least)
-    throw new StoreError(15958, `the argument of ${stage} must be a whole number of at least ${least}`);
+  if (n === undefined || !Number.isInteger(n))
+    throw new StoreError(type, `the argument of ${stage} must be a whole number`);
+  if (n < least) throw new StoreError(range, `the argument of ${stage} must be at least ${least}`);
   return n;
 }
 
@@ -73,17 +73,17 @@ function facet(arg: Value, site: PipelineContext): Stage {
     compilePipeline(subPipeline(pipeline, "$facet"), site),
   ]);
   return function* facets(docs) {
-    const all = yield* collected(docs);
+    const all = yield* held(docs, site.scope.budget);
     const made: Doc = {};
-    for (const [name, run] of runs) setField(made, name, yield* collected(run(all)));
+    for (const [name, run] of runs) setField(made, name, yield* held(run(all), site.scope.budget));
     yield made;
   };
 }
 
-function sample(arg: Value): Stage {
-  const size = wholeNumber("$sample", isDoc(arg) ? (arg["size"] ?? null) : null, 1);
+function sample(arg: Value, { budget }: Scope): Stage {
+  const size = wholeNumber("$sample", isDoc(arg) ? (arg["size"] ?? null) : null, 1, [28746, 28747]);
   return function* sampled(docs) {
-    const all = yield* collected(docs);
+    const all = yield* held(docs, budget);
     const wanted = Math.min(size, all.length);
     for (let i = 0; i < wanted; i++) {
       const other = i + Math.floor(Math.random() * (all.length - i));
@@ -101,11 +101,11 @@ function documents(arg: Value, scope: Scope): Stage {
   return () => made;
 }
 
-function sorting(arg: Value): Stage {
+function sorting(arg: Value, { budget }: Scope): Stage {
   if (!isDoc(arg) || Object.keys(arg).length === 0)
     throw new StoreError(15976, "$sort stage must have at least one sort key");
   return function* sorted(docs) {
-    yield* sortBy(yield* collected(docs), arg, (doc) => doc);
+    yield* sortBy(yield* held(docs, budget), arg, (doc) => doc);
   };
 }
 
@@ -124,13 +124,13 @@ function compileStage(name: string, arg: Value, site: PipelineContext, first: bo
       return (docs) => filtered(docs, test);
     }
     case "$sort":
-      return sorting(arg);
+      return sorting(arg, scope);
     case "$limit": {
-      const n = wholeNumber(name, arg, 1);
+      const n = wholeNumber(name, arg, 1, [5107201, 15958]);
       return (docs) => slice(docs, 0, n);
     }
     case "$skip": {
-      const n = wholeNumber(name, arg, 0);
+      const n = wholeNumber(name, arg, 0, [5107200, 5107200]);
       return (docs) => slice(docs, n, 0);
     }
     case "$group":
@@ -140,7 +140,7 @@ function compileStage(name: string, arg: Value, site: PipelineContext, first: bo
     case "$sortByCount":
       return sortByCount(arg, site);
     case "$sample":
-      return sample(arg);
+      return sample(arg, scope);
     case "$unwind":
       return unwind(arg);
     case "$facet":
@@ -156,9 +156,9 @@ function compileStage(name: string, arg: Value, site: PipelineContext, first: bo
     case "$merge":
       throw new StoreError(40601, `${name} can only be the final stage in the pipeline`);
     default:
-      if (REFUSED.has(name))
-        throw new StoreError("CommandNotSupported", `the stage ${name} is not supported by the embedded store`);
-      return mingoStage(name, arg, site);
+      throw ELSEWHERE.has(name)
+        ? elsewhere(name)
+        : new StoreError(40324, `Unrecognized pipeline stage name: '${name}'`);
   }
 }
 

@@ -1,6 +1,7 @@
-import type { Flow } from "../budget.ts";
+import { REST, type Budget, type Flow, type Slices } from "../budget.ts";
 import { StoreError } from "../bson/errors.ts";
 import { typeAlias, isDoc, type Doc, type Value } from "../bson/values.ts";
+import { measured } from "../expressions/expression-values.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import type { Query } from "../planner/query-plan.ts";
 
@@ -21,4 +22,18 @@ export function subPipeline(v: Value | undefined, stage: string): Doc[] {
   if (!Array.isArray(v) || !v.every(isDoc))
     throw new StoreError("TypeMismatch", `the pipeline in ${stage} must be an array of objects, not ${typeAlias(v)}`);
   return v;
+}
+
+/** All documents of a flow, for a stage that needs them together. Errors: 292 when they are too much for the memory. */
+export function* held(docs: Flow<Doc>, budget: Budget): Slices<Doc[]> {
+  const all: Doc[] = [];
+  for (const doc of docs) {
+    if (doc === REST) {
+      yield REST;
+      continue;
+    }
+    budget.hold(measured(doc, budget));
+    all.push(doc);
+  }
+  return all;
 }

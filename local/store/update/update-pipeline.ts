@@ -1,7 +1,7 @@
 import { StoreError } from "../bson/errors.ts";
 import { compileExpression } from "../expressions/expressions.ts";
 import type { Scope } from "../expressions/expressions.ts";
-import { setField } from "../bson/paths.ts";
+import { field, setField } from "../bson/paths.ts";
 import { compileProjection } from "../query/projection.ts";
 import { isDoc, typeAlias } from "../bson/values.ts";
 import type { Doc, Value } from "../bson/values.ts";
@@ -40,7 +40,7 @@ function withFields(v: Value | undefined, fields: Fields, root: Doc): Value {
   if (Array.isArray(v)) return v.map((item) => withFields(item, fields, root));
   const out: Doc = isDoc(v) ? { ...v } : {};
   for (const [name, to] of fields) {
-    const made = to instanceof Map ? withFields(Object.hasOwn(out, name) ? out[name] : undefined, to, root) : to(root);
+    const made = to instanceof Map ? withFields(field(out, name), to, root) : to(root);
     if (made === undefined) Reflect.deleteProperty(out, name);
     else setField(out, name, made);
   }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
-import { Query } from "mingo";
 import * as machine from "../../../services/dialer/call/call-state-machine.ts";
 import type { CallDoc, CallState } from "../../../services/dialer/call/calls.model.ts";
 import type { CallProgress } from "../../../services/dialer/carriers/carrier-port.ts";
+import { matches } from "../../simulation/collection/match.ts";
 
 const NOW = new Date("2026-11-21T10:00:00.000Z");
 const LATER = new Date("2026-11-21T10:05:00.000Z");
@@ -41,7 +41,7 @@ const call = (state: CallState, over: Partial<CallDoc> = {}): CallDoc => ({
 
 /** What the database would do with a move: null when the guard is shut. */
 function run(doc: CallDoc, { filter, update }: machine.Transition): CallDoc | null {
-  if (!new Query(filter).test({ ...doc })) return null;
+  if (!matches({ ...doc }, filter, NOW)) return null;
   const after: Record<string, unknown> = { ...doc, ...update.$set };
   for (const field of Object.keys(update.$unset ?? {})) delete after[field];
   for (const [field, at] of Object.entries(update.$min ?? {}))

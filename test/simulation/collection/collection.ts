@@ -67,8 +67,7 @@ function projected(doc: Doc, projection: Projection, now: Date): Doc {
 }
 
 /**
- * One collection of the simulated database: every operation is atomic and at once; the clock is the server's. It is not mingo: mingo
- * compiles every query anew, which makes a simulation 2.5 times as slow, and takes $$NOW from the machine's clock.
+ * One collection of the simulated database: every operation is atomic and at once; the clock is the simulation's.
  */
 export class Collection {
   readonly name: string;
