@@ -1,4 +1,5 @@
 import { Errors } from "moleculer";
+import { isPassing, isRefused } from "./database/database-errors.ts";
 import { isRecord } from "./json.ts";
 
 /**
@@ -121,21 +122,6 @@ const BUS_CODES: Record<string, ErrorCode> = {
   QUEUE_FULL: "BUSY",
 };
 
-const STORE_NAMES = new Set([
-  "MongoServerSelectionError",
-  "MongoNetworkError",
-  "MongoNetworkTimeoutError",
-  "MongoNotConnectedError",
-  "MongoTopologyClosedError",
-  "MongooseServerSelectionError",
-  "MongoWriteConcernError",
-  "MongoPoolClearedError",
-  "MongoOperationTimeoutError",
-]);
-
-/** What a database says while it changes its primary, shuts down or has no time, whatever the error is called: it passes by itself (MongoDB's error codes). */
-const STORE_CODES = new Set<unknown>([50, 64, 89, 91, 189, 262, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436]);
-
 /** The catalogue code of anything thrown, whether it came over the bus or not; unknown things are INTERNAL. */
 export function codeOf(error: unknown): ErrorCode {
   if (!isRecord(error)) return "INTERNAL";
@@ -150,14 +136,10 @@ export function codeOf(error: unknown): ErrorCode {
     if (name === "ServiceNotFoundError" || name === "ServiceNotAvailableError" || name === "RequestRejectedError")
       return "DEPENDENCY_DOWN";
     if (name === "RequestTimeoutError" || name === "RequestSkippedError") return "TIMEOUT";
-    if (STORE_NAMES.has(name) || (name.startsWith("Mongo") && STORE_CODES.has(error["code"])))
-      return "STORE_UNAVAILABLE";
+    if (isPassing(error) || isRefused(error)) return "STORE_UNAVAILABLE";
   }
   return "INTERNAL";
 }
 
 /** True when the thrown thing is a failure of this code. */
 export const isFailure = (error: unknown, code: ErrorCode): boolean => codeOf(error) === code;
-
-/** True for MongoDB's duplicate key error, whichever driver layer threw it. */
-export const isDuplicateKey = (error: unknown): boolean => isRecord(error) && error["code"] === 11_000;

@@ -1,6 +1,6 @@
 import type { Model } from "mongoose";
 import pLimit from "p-limit";
-import { isDuplicateKey } from "../../shared/errors.ts";
+import { isDuplicateKey } from "../../shared/database/database-errors.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import {
   allocate,

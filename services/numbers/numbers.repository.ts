@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import type { Scope } from "../../shared/contracts/records/identity.ts";
-import { isDuplicateKey } from "../../shared/errors.ts";
+import { isDuplicateKey } from "../../shared/database/database-errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { IS_IDLE } from "./rules/slot-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";

@@ -1,6 +1,6 @@
-import mongoose, { type Model } from "mongoose";
-import { isDuplicateKey } from "../errors.ts";
+import type { Model } from "mongoose";
 import { batched } from "../batching.ts";
+import { isDuplicateKey, writeErrorsOf } from "./database-errors.ts";
 
 /** One guarded write to one document: whole, or not at all when the guard no longer holds. `filter` names the document by `_id`. */
 export interface GuardedTransition {
@@ -42,11 +42,7 @@ const byId = (a: GuardedTransition, b: GuardedTransition): number =>
   String(a.filter["_id"]) < String(b.filter["_id"]) ? -1 : 1;
 
 /** True where every refused write was refused for a unique key of another document. */
-function onlyDuplicates(failure: unknown): boolean {
-  if (!(failure instanceof mongoose.mongo.MongoBulkWriteError) || failure.result.getWriteConcernError()) return false;
-  const errors = [failure.writeErrors].flat();
-  return errors.length > 0 && errors.every(isDuplicateKey);
-}
+const onlyDuplicates = (failure: unknown): boolean => writeErrorsOf(failure)?.every(isDuplicateKey) ?? false;
 
 /** The transitions of one collection: each is atomic by its guard, and known again by its mark when the database's answer is lost. */
 export class GuardedCollection<Doc extends Marked, Read = Doc> {

@@ -1,18 +1,17 @@
-import mongoose, { type Model } from "mongoose";
-import { isDuplicateKey } from "../errors.ts";
+import type { Model } from "mongoose";
+import { isDuplicateKey, writeErrorsOf } from "./database-errors.ts";
 
 /** Result of inserting one document; `present`: one with its id or unique key exists already. */
 export type Written = "written" | "present" | "failed";
 
 const WRITE = { ordered: false, lean: true, rawResult: true, throwOnValidationError: true } as const;
 
-/** The driver's account of an unordered insert of which a part was refused; anything else is thrown on. */
-function refusedIn(error: unknown): readonly { index: number; code?: number }[] {
-  if (!(error instanceof mongoose.mongo.MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
-  const faults = [error.writeErrors].flat();
-  if (faults.length === 0) throw error;
-  return faults;
-}
+/** The single refusals of an unordered insert of which a part was refused; anything else is thrown on. */
+const refusedIn = (error: unknown) => {
+  const refused = writeErrorsOf(error);
+  if (refused === null) throw error;
+  return refused;
+};
 
 /** Inserts what can be inserted, each document for itself; returns each result in order. Throws where no result is known. */
 export async function insertEach<Doc>(model: Model<Doc>, docs: readonly Doc[]): Promise<Written[]> {

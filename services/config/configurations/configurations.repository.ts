@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import type { ListFilter } from "../../../shared/bus.ts";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
-import { isDuplicateKey } from "../../../shared/errors.ts";
+import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
 import { newestOf, type PageFilter } from "../../../shared/page.ts";
 import type { ConfigurationDoc } from "./configurations.model.ts";
 

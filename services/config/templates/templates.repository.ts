@@ -2,7 +2,7 @@ import type { Model } from "mongoose";
 import type { ListFilter } from "../../../shared/bus.ts";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
-import { isDuplicateKey } from "../../../shared/errors.ts";
+import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
 import { newestOf, type PageFilter } from "../../../shared/page.ts";
 import { cached, timedCache } from "../../../shared/cache.ts";
 import { headOf, recordOf, versionId, versionOf } from "./template-records.ts";

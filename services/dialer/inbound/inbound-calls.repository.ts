@@ -2,7 +2,7 @@ import type { Model } from "mongoose";
 import type { ListFilter } from "../../../shared/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
-import { isDuplicateKey } from "../../../shared/errors.ts";
+import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
 import { createdBetween, newestOf, type PageFilter } from "../../../shared/page.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import type { InboundRuling } from "./inbound-gate.ts";

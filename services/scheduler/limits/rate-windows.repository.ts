@@ -1,6 +1,6 @@
 import type { Model, PipelineStage } from "mongoose";
 import { fieldsByClock, NOW, whereByClock } from "../../../shared/database/database-clock.ts";
-import { isDuplicateKey } from "../../../shared/errors.ts";
+import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
 import {
   EPOCH,
   hasLayout,

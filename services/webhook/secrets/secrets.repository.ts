@@ -1,7 +1,8 @@
 import type { Model } from "mongoose";
 import { recencyCache } from "../../../shared/cache.ts";
 import { plusSeconds, type Clock } from "../../../shared/time/clock.ts";
-import { fail, isDuplicateKey } from "../../../shared/errors.ts";
+import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
+import { fail } from "../../../shared/errors.ts";
 import type { Ids } from "../../../shared/ids.ts";
 import type { SecretsDoc } from "./secrets.model.ts";
 import { SECRET_PREFIX } from "../rules/webhook-signature.ts";

@@ -1,5 +1,5 @@
 import type { Schema } from "mongoose";
-import { isDuplicateKey } from "../../../shared/errors.ts";
+import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
 import type { Filter } from "../collection/match.ts";
 import type { Update } from "../collection/update.ts";
 import type { Doc } from "../collection/values.ts";

@@ -1,5 +1,5 @@
 import mongoose, { type Schema } from "mongoose";
-import { isDuplicateKey } from "../../../shared/errors.ts";
+import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
 import { DuplicateKey, type Collection, type Seek } from "../collection/collection.ts";
 import type { Filter } from "../collection/match.ts";
 import type { Update } from "../collection/update.ts";
