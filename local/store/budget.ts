@@ -32,6 +32,8 @@ export class Budget {
   #steps = 0;
   #lookAt = LOOK_EVERY;
   #held = 0;
+  /** Its cursor stays open: what it holds is released with the cursor. */
+  kept = false;
 
   /** `all`: what the store's commands hold together. `clock`: milliseconds. */
   constructor(all: Held = { bytes: 0 }, clock: () => number = () => performance.now()) {
@@ -143,13 +145,22 @@ export type Flow<T> = Iterable<T | typeof REST>;
 /** A result that takes several slices. */
 export type Slices<T> = Generator<typeof REST, T>;
 
-/** Runs slice after slice at once. */
+/** Runs slice after slice at once: for what a start or a test waits for. */
 export function whole<T>(slices: Slices<T>, budget: Budget): T {
   for (;;) {
     const step = slices.next();
     if (step.done === true) return step.value;
     budget.resume();
   }
+}
+
+/** The result of what may take several slices, or is there at once. */
+export function* sliced<T extends object>(made: T | Slices<T>): Slices<T> {
+  return isSliced(made) ? yield* made : made;
+}
+
+function isSliced<T extends object>(made: T | Slices<T>): made is Slices<T> {
+  return Symbol.iterator in made;
 }
 
 /** All items of a flow, in an array: `const all = yield* collected(docs)`. */

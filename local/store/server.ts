@@ -7,6 +7,7 @@ import { Cursors } from "./commands/cursors.ts";
 import { sweepExpired } from "./storage/ttl-sweep.ts";
 import { Retries } from "./storage/retryable-writes.ts";
 import { Storage } from "./storage/storage.ts";
+import { TurnQueue } from "./wire/turn-queue.ts";
 import { GroupCommit } from "./wire/group-commit.ts";
 
 /** Where the store keeps its data (":memory:" for none) and the port it listens on (0: a free one). */
@@ -62,7 +63,6 @@ function sweeping(engine: Engine, turn: GroupCommit, everyMs: number, onError: (
       if (more) again = setImmediate(sweep);
     } catch (error) {
       onError(error);
-      turn.fail(error);
     }
   };
   const timer = setInterval(sweep, everyMs);
@@ -77,6 +77,7 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   const tell = options.report ?? report;
   const storage = new Storage(options.dir);
   const catalog = new Catalog(storage);
+  catalog.dropScratch();
   const engine: Engine = {
     storage,
     catalog,
@@ -85,14 +86,16 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     startedAt: new Date(),
     failures: new Map(),
     held: { bytes: 0 },
+    retrying: new Set(),
   };
   const turn = new GroupCommit(storage, () => catalog.load(), tell);
+  const turns = new TurnQueue();
   const sockets = new Set<Socket>();
   let connections = 0;
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
-    return new Connection(engine, turn, socket, ++connections);
+    return new Connection(engine, turn, turns, socket, ++connections);
   });
   server.maxConnections = MAX_CONNECTIONS;
   let port: number;
@@ -108,6 +111,7 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     url: `mongodb://${engine.address}/?directConnection=true`,
     close: async () => {
       stopSweeping();
+      turns.clear();
       turn.flush();
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());

@@ -1,4 +1,4 @@
-import { REST, type Flow, type Slices } from "../budget.ts";
+import { REST, resting, type Flow, type Slices } from "../budget.ts";
 import { encode, type Reply } from "../bson/bson-writer.ts";
 import {
   countArgument,
@@ -63,13 +63,12 @@ function isPlainCount(rest: Doc[]): boolean {
   return isDoc(n) && n["$sum"] === 1;
 }
 
-function source(call: Call, name: string, query: Query, scope: Scope): Prepared | undefined {
-  const collection = call.engine.catalog.find(call.db, name);
-  return collection === undefined ? undefined : prepare(call.engine.storage, collection, query, scope);
+function source(call: Call, name: string, query: Query, scope: Scope): Prepared {
+  return prepare(call.engine.storage, call.engine.catalog.find(call.db, name), query, scope);
 }
 
-function* docsOf(prepared: Prepared | undefined): Generator<Doc | typeof REST, void> {
-  if (prepared !== undefined) for (const m of prepared.run()) yield m === REST ? REST : m.doc;
+function* docsOf(prepared: Prepared): Generator<Doc | typeof REST, void> {
+  for (const m of prepared.run()) yield m === REST ? REST : m.doc;
 }
 
 function site(call: Call, scope: Scope): PipelineContext {
@@ -152,7 +151,8 @@ export function* aggregate(call: Call): Slices<Reply> {
       countArgument(cursor, "batchSize"),
     );
   const write = last === "$out" ? outTarget(call, arg) : mergeTarget(call, arg);
-  write(yield* held(planned.docs(), call.budget));
+  // All results first: the collection written may be one that is read.
+  yield* write(resting(yield* held(planned.docs(), call.budget), call.budget));
   return yield* call.engine.cursors.first(call, planned.ns, [][Symbol.iterator](), undefined);
 }
 

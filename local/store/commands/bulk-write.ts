@@ -1,4 +1,4 @@
-import type { Slices } from "../budget.ts";
+import { sliced, type Slices } from "../budget.ts";
 import { decode } from "../bson/bson-reader.ts";
 import { encode } from "../bson/bson-writer.ts";
 import type { Reply } from "../bson/bson-writer.ts";
@@ -8,6 +8,8 @@ import {
   docArgument,
   docsArgument,
   hintArgument,
+  missing,
+  numberArgument,
   refuseCollation,
   refuseUnknown,
   scopeOf,
@@ -16,9 +18,8 @@ import {
 import type { Call } from "./context.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { Scope } from "../expressions/expressions.ts";
-import { asNumber } from "../bson/values.ts";
 import type { Doc } from "../bson/values.ts";
-import { updateStatement, writeError } from "./writes.ts";
+import { each, refuseRetryableMulti, updateStatement, withConstants, writeError } from "./writes.ts";
 import { newDocument, runDelete, runUpdate } from "../update/update-execution.ts";
 
 const FIELDS = new Set([
@@ -46,13 +47,15 @@ const UPDATE = new Set([
 ]);
 const DELETE = new Set(["delete", "filter", "multi", "hint", "collation", "sort"]);
 
-interface Totals {
+type Totals = Doc & {
   nInserted: number;
   nMatched: number;
   nModified: number;
   nUpserted: number;
   nDeleted: number;
-}
+  nErrors: number;
+  results: Doc[];
+};
 
 interface Bulk {
   call: Call;
@@ -61,58 +64,75 @@ interface Bulk {
   totals: Totals;
 }
 
-function namespaceOf(bulk: Bulk, index: number | undefined): [string, string] {
+/** The database and collection an operation names by its index in nsInfo. */
+function namespaceOf(bulk: Bulk, op: Doc, kind: string): [string, string] {
+  const index = numberArgument(op, kind);
   const ns = bulk.namespaces[index ?? -1];
   if (ns === undefined)
     throw new StoreError("BadValue", `BulkWrite ops entry has an invalid nsInfo index: ${String(index)}`);
   return ns;
 }
 
-function insertOne(bulk: Bulk, op: Doc): Doc {
+/** An operation, checked; run, it gives what it has done. */
+type Operation = () => Doc | Slices<Doc>;
+
+function insertOne(bulk: Bulk, op: Doc): Operation {
   refuseUnknown(op, "bulkWrite.ops", INSERT, false);
-  const [db, name] = namespaceOf(bulk, asNumber(op["insert"]));
-  const made = newDocument(docArgument(op, "document") ?? {});
-  bulk.call.engine.catalog.ensure(db, name).insert(made.doc, made.bytes);
-  bulk.totals.nInserted++;
-  return { n: 1 };
+  const [db, name] = namespaceOf(bulk, op, "insert");
+  const document = docArgument(op, "document");
+  if (document === undefined) throw missing("bulkWrite.ops.document");
+  return () => {
+    const made = newDocument(document);
+    bulk.call.engine.catalog.ensure(db, name).insert(made.doc, made.bytes);
+    bulk.totals.nInserted++;
+    return { n: 1 };
+  };
 }
 
-function updateSome(bulk: Bulk, op: Doc): Doc {
+function updateSome(bulk: Bulk, op: Doc): Operation {
   refuseUnknown(op, "bulkWrite.ops", UPDATE, false);
-  const [db, name] = namespaceOf(bulk, asNumber(op["update"]));
+  const [db, name] = namespaceOf(bulk, op, "update");
   const { filter, updateMods, constants: _constants, update: _update, ...rest } = op;
-  const s = updateStatement({ ...rest, q: filter ?? {}, ...(updateMods === undefined ? {} : { u: updateMods }) });
-  const constants = docArgument(op, "constants");
+  const named = { ...rest, ...(filter === undefined ? {} : { q: filter }) };
+  const s = updateStatement({ ...named, ...(updateMods === undefined ? {} : { u: updateMods }) }, "bulkWrite.ops");
+  refuseRetryableMulti(bulk.call, s.multi);
+  const scope = withConstants(bulk.scope, docArgument(op, "constants"));
   const { catalog } = bulk.call.engine;
-  const collection = s.upsert ? catalog.ensure(db, name) : catalog.find(db, name);
-  const scope =
-    constants === undefined ? bulk.scope : { ...bulk.scope, variables: { ...bulk.scope.variables, ...constants } };
-  const out = runUpdate(bulk.call, collection, s, scope);
-  bulk.totals.nMatched += out.matched;
-  bulk.totals.nModified += out.modified;
-  if (out.upserted === undefined) return { n: out.matched, nModified: out.modified };
-  bulk.totals.nUpserted++;
-  return { n: 1, nModified: 0, upserted: { _id: out.upserted } };
+  return function* updated(): Slices<Doc> {
+    const collection = s.upsert ? catalog.ensure(db, name) : catalog.find(db, name);
+    const out = yield* runUpdate(bulk.call, collection, s, scope);
+    bulk.totals.nMatched += out.matched;
+    bulk.totals.nModified += out.modified;
+    if (out.upserted === undefined) return { n: out.matched, nModified: out.modified };
+    bulk.totals.nUpserted++;
+    return { n: 1, nModified: 0, upserted: { _id: out.upserted } };
+  };
 }
 
-function deleteSome(bulk: Bulk, op: Doc): Doc {
+function deleteSome(bulk: Bulk, op: Doc): Operation {
   refuseUnknown(op, "bulkWrite.ops", DELETE, false);
   refuseCollation(op);
-  const [db, name] = namespaceOf(bulk, asNumber(op["delete"]));
+  const [db, name] = namespaceOf(bulk, op, "delete");
+  const filter = docArgument(op, "filter");
+  if (filter === undefined) throw missing("bulkWrite.ops.filter");
   const hint = hintArgument(op);
   const sort = docArgument(op, "sort");
   const s = {
-    filter: docArgument(op, "filter") ?? {},
+    filter,
     multi: boolArgument(op, "multi"),
     ...(hint === undefined ? {} : { hint }),
     ...(sort === undefined ? {} : { sort }),
   };
-  const { deleted } = runDelete(bulk.call, bulk.call.engine.catalog.find(db, name), s, bulk.scope);
-  bulk.totals.nDeleted += deleted;
-  return { n: deleted };
+  refuseRetryableMulti(bulk.call, s.multi);
+  return function* deleted(): Slices<Doc> {
+    const collection = bulk.call.engine.catalog.find(db, name);
+    const out = yield* runDelete(bulk.call, collection, s, bulk.scope);
+    bulk.totals.nDeleted += out.deleted;
+    return { n: out.deleted };
+  };
 }
 
-function runOne(bulk: Bulk, op: Doc): Doc {
+function operation(bulk: Bulk, op: Doc): Operation {
   if (op["insert"] !== undefined) return insertOne(bulk, op);
   if (op["update"] !== undefined) return updateSome(bulk, op);
   if (op["delete"] !== undefined) return deleteSome(bulk, op);
@@ -123,7 +143,7 @@ function runOne(bulk: Bulk, op: Doc): Doc {
 }
 
 function namespaces(call: Call): [string, string][] {
-  const infos = call.sequences.get("nsInfo")?.map(decode) ?? docsArgument(call.command, "nsInfo");
+  const infos = call.sequences.get("nsInfo")?.map(decode) ?? docsArgument(call.command, "nsInfo", true);
   return infos.map((info) => {
     refuseUnknown(info, "bulkWrite.nsInfo", new Set(["ns"]), false);
     const ns = stringArgument(info, "ns");
@@ -138,35 +158,39 @@ export function* bulkWrite(call: Call): Slices<Reply> {
   const { command } = call;
   refuseUnknown(command, "bulkWrite", FIELDS);
   if (call.db !== "admin") throw new StoreError(13, "bulkWrite may only be run against the admin database.");
-  const totals: Totals = { nInserted: 0, nMatched: 0, nModified: 0, nUpserted: 0, nDeleted: 0 };
-  const bulk: Bulk = {
-    call,
-    namespaces: namespaces(call),
-    scope: scopeOf(call),
-    totals,
+  const totals: Totals = {
+    nInserted: 0,
+    nMatched: 0,
+    nModified: 0,
+    nUpserted: 0,
+    nDeleted: 0,
+    nErrors: 0,
+    results: [],
   };
-  const ops = call.sequences.get("ops")?.map(decode) ?? docsArgument(command, "ops");
+  const bulk: Bulk = { call, namespaces: namespaces(call), scope: scopeOf(call), totals };
+  const ops = call.sequences.get("ops")?.map(decode) ?? docsArgument(command, "ops", true);
   const ordered = boolArgument(command, "ordered", true);
   const errorsOnly = boolArgument(command, "errorsOnly");
-  const results: Uint8Array[] = [];
-  let nErrors = 0;
-  for (const [idx, op] of ops.entries()) {
+  const parsed = ops.map((op) => operation(bulk, op));
+  yield* each(call, parsed, totals, function* one(run, idx) {
     try {
-      const result = runOne(bulk, op);
-      if (!errorsOnly) results.push(encode({ ok: 1, idx, ...result }));
+      const result = yield* sliced(run());
+      if (!errorsOnly) totals.results.push({ ok: 1, idx, ...result });
+      return true;
     } catch (error) {
       const { index: _index, ...rest } = writeError(idx, error);
-      results.push(encode({ ok: 0, idx, n: 0, ...rest }));
-      nErrors++;
-      if (ordered) break;
+      totals.results.push({ ok: 0, idx, n: 0, ...rest });
+      totals.nErrors++;
+      return !ordered;
     }
-  }
+  });
   const batch = countArgument(docArgument(command, "cursor") ?? {}, "batchSize");
   const cursor = yield* call.engine.cursors.first(
     call,
     "admin.$cmd.bulkWrite",
-    results[Symbol.iterator](),
+    totals.results.map(encode)[Symbol.iterator](),
     batch ?? Number.MAX_SAFE_INTEGER,
   );
-  return { ...cursor, nErrors, ...totals };
+  const { results: _results, next: _next, ...counts } = totals;
+  return { ...cursor, ...counts };
 }

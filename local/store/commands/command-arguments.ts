@@ -34,6 +34,11 @@ function wrongType(name: string, v: Value, wanted: string): StoreError {
   );
 }
 
+/** The error for a field that a command must have; `name` with the command's. */
+export function missing(name: string): StoreError {
+  return new StoreError("IDLFailedToParse", `BSON field '${name}' is missing but a required field`);
+}
+
 /** Refuses fields a command (or a statement of one) does not have. Errors: IDLUnknownField. */
 export function refuseUnknown(doc: Doc, name: string, known: ReadonlySet<string>, generic = true): void {
   for (const k of Object.keys(doc)) {
@@ -68,12 +73,13 @@ export function docArgument(doc: Doc, name: string): Doc | undefined {
   return v;
 }
 
-/** An array of documents; absent: empty. */
-export function docsArgument(doc: Doc, name: string): Doc[] {
-  const v = doc[name] ?? [];
-  if (!Array.isArray(v)) throw wrongType(name, v, "array");
-  return v.map((item) => {
-    if (!isDoc(item)) throw wrongType(`${name}.0`, item, "object");
+/** An array of documents; absent: empty, unless it is `required`. Errors: TypeMismatch, IDLFailedToParse. */
+export function docsArgument(doc: Doc, name: string, required = false): Doc[] {
+  const v = doc[name] ?? undefined;
+  if (v === undefined && required) throw missing(`${Object.keys(doc)[0] ?? ""}.${name}`);
+  if (v !== undefined && !Array.isArray(v)) throw wrongType(name, v, "array");
+  return (v ?? []).map((item, i) => {
+    if (!isDoc(item)) throw wrongType(`${name}.${i}`, item, "object");
     return item;
   });
 }
@@ -85,12 +91,18 @@ export function stringArgument(doc: Doc, name: string): string {
   return v;
 }
 
+/** An optional number. */
+export function numberArgument(doc: Doc, name: string): number | undefined {
+  const v = doc[name] ?? undefined;
+  const n = asNumber(v);
+  if (v !== undefined && n === undefined) throw wrongType(name, v, "long");
+  return n;
+}
+
 /** An optional whole number that is not negative. */
 export function countArgument(doc: Doc, name: string): number | undefined {
-  const v = doc[name];
-  if (v === undefined || v === null) return undefined;
-  const n = asNumber(v);
-  if (n === undefined) throw wrongType(name, v, "long");
+  const n = numberArgument(doc, name);
+  if (n === undefined) return undefined;
   if (n < 0) throw new StoreError(51024, `BSON field '${name}' value must be >= 0, actual value '${n}'`);
   return Math.trunc(n);
 }

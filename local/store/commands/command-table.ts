@@ -1,7 +1,7 @@
 import { Double } from "bson";
-import { whole, type Slices } from "../budget.ts";
+import { REST, sliced, type Slices } from "../budget.ts";
 import { aggregate } from "./aggregate.ts";
-import { encodeReply } from "../bson/bson-writer.ts";
+import { encode, encodeReply } from "../bson/bson-writer.ts";
 import type { Reply } from "../bson/bson-writer.ts";
 import { bulkWrite } from "./bulk-write.ts";
 import {
@@ -17,6 +17,7 @@ import {
 import { checkConcerns, maxTimeOf } from "./command-arguments.ts";
 import type { Call, Handler } from "./context.ts";
 import { StoreError } from "../bson/errors.ts";
+import type { Doc } from "../bson/values.ts";
 import { explain } from "./explain.ts";
 import { findAndModify } from "./find-and-modify.ts";
 import {
@@ -109,11 +110,22 @@ function refuseTransactions(call: Call, name: string): void {
   );
 }
 
-function isSliced(made: Reply | Slices<Reply>): made is Slices<Reply> {
-  return Symbol.iterator in made;
+/** Waits for the first sending of a retryable write while that is still at work on another connection. */
+function* once(call: Call, key: string, write: () => Slices<Uint8Array>): Slices<Uint8Array> {
+  const { retrying } = call.engine;
+  while (retrying.has(key)) {
+    call.budget.due();
+    yield REST;
+  }
+  retrying.add(key);
+  try {
+    return yield* write();
+  } finally {
+    retrying.delete(key);
+  }
 }
 
-function run(call: Call): Uint8Array {
+function* run(call: Call): Slices<Uint8Array> {
   const name = Object.keys(call.command)[0] ?? "";
   const handler = HANDLERS.get(name);
   if (handler === undefined && !TRANSACTION_ENDS.has(name)) {
@@ -127,13 +139,21 @@ function run(call: Call): Uint8Array {
   call.budget.limit(maxTimeOf(call.command));
   checkConcerns(call.command);
   const key = RETRYABLE.has(name) ? Retries.keyOf(call.command) : undefined;
-  const retries = new Retries(call.engine.storage);
-  const first = key === undefined ? undefined : retries.find(key);
-  if (first !== undefined) return first;
-  const made = handler?.(call) ?? {};
-  const reply = encodeReply({ ...(isSliced(made) ? whole(made, call.budget) : made), ok: new Double(1) });
-  if (key !== undefined) retries.keep(key, reply, call.now.getTime());
-  return reply;
+  function* reply(): Slices<Uint8Array> {
+    const made = handler?.(call) ?? {};
+    return encodeReply({ ...(yield* sliced(made)), ok: new Double(1) });
+  }
+  if (key === undefined) return yield* reply();
+  return yield* once(call, `${Buffer.from(key.session).toString("hex")}.${key.txn}`, function* write() {
+    const retries = new Retries(call.engine.storage);
+    const first = retries.find(key);
+    call.progress = first === undefined ? undefined : Retries.progressOf(first);
+    if (first !== undefined && call.progress === undefined) return first;
+    call.keepProgress = (progress) => retries.keep(key, encode(progress), call.now.getTime());
+    const made = yield* reply();
+    retries.keep(key, made, call.now.getTime());
+    return made;
+  });
 }
 
 /** The encoded answer for an error. */
@@ -148,12 +168,19 @@ export function errorReply(error: StoreError): Uint8Array {
   return encodeReply(body);
 }
 
-/** Answers one command. StoreErrors become error replies; anything else is thrown: the caller takes the turn's writes back. */
-export function answer(call: Call): Uint8Array {
+/** Answers one command, slice by slice. StoreErrors become error replies; anything else is thrown: the caller takes the slice's writes back. */
+export function* answer(call: Call): Slices<Uint8Array> {
   try {
-    return run(call);
+    return yield* run(call);
   } catch (error) {
     if (error instanceof StoreError) return errorReply(error);
     throw error;
+  } finally {
+    if (!call.budget.kept) call.budget.release();
   }
+}
+
+/** True for a command that goes on when its client is gone: half of what it was told to write may be written. */
+export function writes(command: Doc): boolean {
+  return RETRYABLE.has(Object.keys(command)[0] ?? "");
 }

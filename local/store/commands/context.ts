@@ -15,6 +15,8 @@ export interface Engine {
   startedAt: Date;
   /** Failures asked for by configureFailPoint, by command name. */
   failures: Map<string, Failure>;
+  /** Retryable writes at work: a second sending waits for the first. */
+  retrying: Set<string>;
   /** What all running commands and open cursors keep in memory. */
   held: Held;
 }
@@ -39,6 +41,10 @@ export interface Call {
   connectionId: number;
   /** What the command may still do. */
   budget: Budget;
+  /** A retryable write whose first sending did not come to its end: what that has done. */
+  progress?: Doc | undefined;
+  /** Keeps what a retryable write has done before it rests: that is committed with it. */
+  keepProgress?: (progress: Doc) => void;
 }
 
 /** Answers a command, in several slices if need be; throws StoreError. */

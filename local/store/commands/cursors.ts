@@ -52,6 +52,7 @@ export class Cursors {
         );
       id = ++this.lastId;
       this.open.set(id, cursor);
+      budget.kept = true;
       budget.stop();
     } else end(cursor);
     return { cursor: new SubReply({ firstBatch: new RawArray(batch), id: Long.fromBigInt(id), ns }) };

@@ -46,7 +46,7 @@ function scanStage(p: Plan | undefined): Doc {
 
 function winningPlan(e: Explained): Doc {
   const stage = scanStage(e.prepared?.plan);
-  return e.prepared !== undefined && e.sort !== undefined && !e.prepared.plan.sorted
+  return e.sort !== undefined && e.prepared?.plan?.sorted === false
     ? { stage: "SORT", sortPattern: e.sort, inputStage: stage }
     : stage;
 }
@@ -83,7 +83,7 @@ function explainAggregate(call: Call): Explained {
   return {
     ns: stringArgument(call.command, "aggregate"),
     filter: isDoc(match) ? match : {},
-    sort: isDoc(sort) && planned.prepared?.plan.sorted === false ? sort : undefined,
+    sort: isDoc(sort) && planned.prepared?.plan?.sorted === false ? sort : undefined,
     prepared: planned.prepared,
     run: () => count(planned.docs()),
   };
@@ -102,8 +102,8 @@ function explainSearch(call: Call, name: string, s: Doc, filterName: string, one
     ...(hint === undefined ? {} : { hint }),
     ...(one ? { wanted: 1 } : {}),
   };
-  const prepared = collection === undefined ? undefined : prepare(call.engine.storage, collection, query, scope);
-  const run = (): Slices<number> => count(prepared?.run() ?? [], one ? 1 : Infinity);
+  const prepared = prepare(call.engine.storage, collection, query, scope);
+  const run = (): Slices<number> => count(prepared.run(), one ? 1 : Infinity);
   return { ns: name, filter, sort, prepared, run };
 }
 
@@ -169,7 +169,7 @@ export function* explain(call: Call): Slices<Reply> {
         ...winningPlan(e),
         nReturned,
         works: Long.fromNumber(Math.max(keys, docs)),
-        ...(e.prepared?.plan.index === undefined ? {} : { keysExamined: keys }),
+        ...(e.prepared?.plan?.index === undefined ? {} : { keysExamined: keys }),
         docsExamined: docs,
       },
     },

@@ -1,3 +1,4 @@
+import type { Slices } from "../budget.ts";
 import { RawDoc } from "../bson/bson-writer.ts";
 import type { Reply } from "../bson/bson-writer.ts";
 import { encode } from "../bson/bson-writer.ts";
@@ -58,7 +59,7 @@ interface Parts {
   hint?: Value;
 }
 
-function removing(call: Call, name: string, parts: Parts, scope: Scope): Reply {
+function* removing(call: Call, name: string, parts: Parts, scope: Scope): Slices<Reply> {
   const { command } = call;
   if (command["update"] !== undefined)
     throw new StoreError("FailedToParse", "Cannot specify both an update and remove=true");
@@ -69,7 +70,7 @@ function removing(call: Call, name: string, parts: Parts, scope: Scope): Reply {
       "FailedToParse",
       "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document",
     );
-  const { deleted, before } = runDelete(
+  const { deleted, before } = yield* runDelete(
     call,
     call.engine.catalog.find(call.db, name),
     { ...parts, multi: false },
@@ -79,7 +80,7 @@ function removing(call: Call, name: string, parts: Parts, scope: Scope): Reply {
 }
 
 /** findAndModify: one document updated, replaced, upserted or removed, as it was before or after. */
-export function findAndModify(call: Call): Reply {
+export function* findAndModify(call: Call): Slices<Reply> {
   const { command, engine } = call;
   refuseUnknown(command, "findAndModify", FIND_AND_MODIFY_FIELDS);
   refuseCollation(command);
@@ -92,13 +93,13 @@ export function findAndModify(call: Call): Reply {
     ...(sort === undefined || Object.keys(sort).length === 0 ? {} : { sort }),
     ...(hint === undefined ? {} : { hint }),
   };
-  if (boolArgument(command, "remove")) return removing(call, name, parts, scope);
+  if (boolArgument(command, "remove")) return yield* removing(call, name, parts, scope);
   const u = command["update"];
   if (u === undefined) throw new StoreError("FailedToParse", "Either an update or remove=true must be specified");
   const upsert = boolArgument(command, "upsert");
   const collection = upsert ? engine.catalog.ensure(call.db, name) : engine.catalog.find(call.db, name);
   const statement = { ...parts, u, arrayFilters: docsArgument(command, "arrayFilters"), multi: false, upsert };
-  const out = runUpdate(call, collection, statement, scope);
+  const out = yield* runUpdate(call, collection, statement, scope);
   const existing = out.matched > 0;
   const lastErrorObject: Doc = {
     n: existing || out.upserted !== undefined ? 1 : 0,

@@ -1,5 +1,5 @@
 import { REST, type Slices } from "../budget.ts";
-import { encode, type Reply } from "../bson/bson-writer.ts";
+import { encode, MAX_DOCUMENT_BYTES, type Reply } from "../bson/bson-writer.ts";
 import {
   boolArgument,
   countArgument,
@@ -48,9 +48,9 @@ const FIND_REFUSED = ["max", "min", "returnKey", "showRecordId", "tailable", "aw
 const COUNT_FIELDS = new Set(["count", "query", "limit", "skip", "hint", "fields", "collation"]);
 const DISTINCT_FIELDS = new Set(["distinct", "key", "query", "collation", "hint"]);
 
-/** A find command read and planned; undefined when its collection is not there. */
+/** A find command read and planned. */
 export interface PlannedFind {
-  prepared: Prepared | undefined;
+  prepared: Prepared;
   docs: () => Generator<Uint8Array | typeof REST, void>;
   query: Query;
   skip: number;
@@ -81,9 +81,8 @@ export function planFind(call: Call): PlannedFind {
       ? undefined
       : compileProjection(spec, { inFind: true, filter, scope });
   const collection = engine.catalog.find(call.db, name);
-  const prepared = collection === undefined ? undefined : prepare(engine.storage, collection, query, scope);
+  const prepared = prepare(engine.storage, collection, query, scope);
   function* docs(): Generator<Uint8Array | typeof REST, void> {
-    if (prepared === undefined) return;
     for (const m of slice(prepared.run(), skip, limit))
       yield m === REST ? REST : project === undefined ? m.bytes : encode(project(m.doc));
   }
@@ -134,7 +133,6 @@ export function* count(call: Call): Slices<Reply> {
   const limit = Math.abs(asNumber(command["limit"] ?? 0) ?? 0);
   const hint = hintArgument(command);
   const filter = docArgument(command, "query") ?? {};
-  if (collection === undefined) return { n: 0 };
   const all = yield* countMatches(
     engine.storage,
     collection,
@@ -155,21 +153,23 @@ export function* distinct(call: Call): Slices<Reply> {
   const hint = hintArgument(command);
   const query = { filter: docArgument(command, "query") ?? {}, ...(hint === undefined ? {} : { hint }) };
   const found = new Map<string, Value>();
+  let bytes = 0;
   const add = (v: Value): void => {
-    found.set(Buffer.from(encodeKey([v], [false])).toString("latin1"), v);
+    const key = Buffer.from(encodeKey([v], [false])).toString("latin1");
+    if (!found.has(key)) bytes += key.length;
+    if (bytes > MAX_DOCUMENT_BYTES) throw new StoreError(17217, "distinct too big, 16mb cap");
+    found.set(key, v);
   };
-  if (collection !== undefined) {
-    for (const m of prepare(engine.storage, collection, query, scopeOf(call)).run()) {
-      if (m === REST) {
-        yield REST;
-        continue;
-      }
-      visitPath(m.doc, path, (v) => {
-        if (Array.isArray(v)) v.forEach(add);
-        else if (v !== undefined) add(v);
-        return false;
-      });
+  for (const m of prepare(engine.storage, collection, query, scopeOf(call)).run()) {
+    if (m === REST) {
+      yield REST;
+      continue;
     }
+    visitPath(m.doc, path, (v) => {
+      if (Array.isArray(v)) v.forEach(add);
+      else if (v !== undefined) add(v);
+      return false;
+    });
   }
   const values = [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, v]) => v);
   return { values };

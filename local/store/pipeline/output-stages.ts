@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { REST, type Flow, type Slices } from "../budget.ts";
 import { refuseUnknown } from "../commands/command-arguments.ts";
 import type { Call } from "../commands/context.ts";
 import { StoreError } from "../bson/errors.ts";
@@ -5,10 +7,11 @@ import { visitPath } from "../bson/paths.ts";
 import { isDoc, typeAlias } from "../bson/values.ts";
 import type { Doc, Value } from "../bson/values.ts";
 import { encode } from "../bson/bson-writer.ts";
+import { SCRATCH } from "../storage/catalog.ts";
 import { newDocument, runUpdate } from "../update/update-execution.ts";
 
 /** Writes the results of a pipeline. */
-export type Output = (docs: Doc[]) => void;
+export type Output = (docs: Flow<Doc>) => Slices<void>;
 
 const MERGE = new Set(["into", "on", "let", "whenMatched", "whenNotMatched"]);
 
@@ -24,21 +27,27 @@ function target(call: Call, v: Value | undefined, stage: string): [string, strin
 /** $out: the results take the place of the collection's documents; its indexes stay, and a duplicate key leaves it as it was. */
 export function outTarget(call: Call, arg: Value): Output {
   const [db, name] = target(call, arg, "$out");
-  return (docs) => {
+  return function* out(docs) {
     const { catalog } = call.engine;
-    const scratch = `tmp.out.${name}`;
-    const old = catalog.find(db, name);
-    const fresh = catalog.create(db, scratch);
+    const fresh = catalog.create(db, `${SCRATCH}${randomUUID()}`);
+    let old = catalog.find(db, name);
+    let done = false;
     try {
       for (const index of old?.indexes.slice(1) ?? []) catalog.createIndex(fresh, index.definition);
       for (const doc of docs) {
+        if (doc === REST) {
+          yield REST;
+          continue;
+        }
         const made = newDocument(doc, encode(doc));
         fresh.insert(made.doc, made.bytes);
       }
-    } catch (error) {
-      catalog.drop(fresh);
-      throw error;
+      done = true;
+    } finally {
+      // Also when the client is gone and nobody goes on with it.
+      if (!done) catalog.drop(fresh);
     }
+    old = catalog.find(db, name);
     if (old !== undefined) catalog.drop(old);
     call.engine.cursors.closeOn(`${db}.${name}`);
     catalog.rename(fresh, name);
@@ -105,7 +114,7 @@ export function mergeTarget(call: Call, arg: Value): Output {
   const { on, matched, unmatched } = rules(spec);
   if (spec["let"] !== undefined)
     throw new StoreError("CommandNotSupported", "'let' in $merge is not supported by the embedded store: use $$new");
-  return (docs) => {
+  return function* merge(docs) {
     const collection = call.engine.catalog.ensure(db, name);
     if (
       !collection.indexes.some(
@@ -115,9 +124,13 @@ export function mergeTarget(call: Call, arg: Value): Output {
       throw new StoreError(51183, "Cannot find index to verify that join fields will be unique");
     }
     for (const doc of docs) {
+      if (doc === REST) {
+        yield REST;
+        continue;
+      }
       const withId = on.includes("_id") ? newDocument(doc).doc : doc;
       const filter = keyFilter(withId, on);
-      const { matched: n } = runUpdate(
+      const { matched: n } = yield* runUpdate(
         call,
         collection,
         {

@@ -7,7 +7,7 @@ import { compileGroup } from "./group-stage.ts";
 import { compileLookup, compileUnionWith, unwind } from "./join-stages.ts";
 import { setField } from "../bson/paths.ts";
 import { slice } from "../query/query-execution.ts";
-import { sortBy } from "../query/sort.ts";
+import { sortInSlices } from "../query/sort.ts";
 import { compileDocStage } from "../update/update-pipeline.ts";
 import { asNumber, isDoc, type Doc, type Value } from "../bson/values.ts";
 import { held, type Stage, type PipelineContext, subPipeline } from "./stage.ts";
@@ -105,7 +105,7 @@ function sorting(arg: Value, { budget }: Scope): Stage {
   if (!isDoc(arg) || Object.keys(arg).length === 0)
     throw new StoreError(15976, "$sort stage must have at least one sort key");
   return function* sorted(docs) {
-    yield* sortBy(yield* held(docs, budget), arg, (doc) => doc);
+    yield* sortInSlices(yield* held(docs, budget), arg, (doc) => doc, budget);
   };
 }
 

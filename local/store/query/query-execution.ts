@@ -6,7 +6,7 @@ import { compileFilter } from "./matcher.ts";
 import { plan } from "../planner/planner.ts";
 import type { Plan, Query } from "../planner/query-plan.ts";
 import { countKeys, scan, type ScanCounters } from "../planner/index-scan.ts";
-import { sortBy } from "./sort.ts";
+import { sortFields, sortInSlices } from "./sort.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Doc } from "../bson/values.ts";
 
@@ -28,20 +28,25 @@ export class Match {
 
 /** A query ready to run: the plan is there to be explained, `run` may be called once. */
 export interface Prepared {
-  plan: Plan;
+  /** Undefined when the collection is not there. */
+  plan: Plan | undefined;
   counters: ScanCounters;
   run: () => Generator<Match | typeof REST, void>;
 }
 
 /** Plans a query over a collection. Errors: those of the filter, the sort and the hint; at run time MaxTimeMSExpired, 292 for too big a sort. */
-export function prepare(storage: Storage, collection: Collection, query: Query, scope: Scope): Prepared {
+export function prepare(storage: Storage, collection: Collection | undefined, query: Query, scope: Scope): Prepared {
   const test = compileFilter(query.filter, scope);
-  const chosen = plan(storage, collection, query);
+  if (query.sort !== undefined) sortFields(query.sort);
+  // What is wrong with a query is said also where there is nothing to search.
   const counters: ScanCounters = { keys: 0, docs: 0, budget: scope.budget };
+  if (collection === undefined) return { plan: undefined, counters, run: function* nothing() {} };
+  const chosen = plan(storage, collection, query);
   const first = chosen.sorted ? query.wanted : undefined;
+  const found = scan(storage, collection, chosen, first, counters);
   const { budget } = scope;
   function* matches(): Generator<Match | typeof REST, void> {
-    for (const stored of scan(storage, collection, chosen, first, counters)) {
+    for (const stored of found) {
       budget.spend();
       if (stored === REST || budget.due()) yield REST;
       if (stored === REST) continue;
@@ -71,7 +76,7 @@ function* sorted(matches: Flow<Match>, sort: Doc, budget: Budget): Generator<Mat
     budget.hold(m.bytes.length);
     held.push(m);
   }
-  yield* sortBy(held, sort, (m) => m.doc);
+  yield* sortInSlices(held, sort, (m) => m.doc, budget);
 }
 
 /** Skips and limits any sequence; a limit of 0 means none. */
@@ -85,9 +90,15 @@ export function* slice<T>(items: Flow<T>, skip: number, limit: number): Generato
 }
 
 /** How many documents meet a filter, counted on index keys alone where the plan allows it. */
-export function* countMatches(storage: Storage, collection: Collection, query: Query, scope: Scope): Slices<number> {
+export function* countMatches(
+  storage: Storage,
+  collection: Collection | undefined,
+  query: Query,
+  scope: Scope,
+): Slices<number> {
   const prepared = prepare(storage, collection, query, scope);
   const { plan: p } = prepared;
+  if (collection === undefined || p === undefined) return 0;
   if (p.exact && p.bounds.checks.length === 0)
     return p.index === undefined ? collection.count() : countKeys(storage, p.index, p.bounds.intervals);
   let n = 0;

@@ -11,6 +11,14 @@ import { blob, integer } from "./storage.ts";
 import type { Storage } from "./storage.ts";
 
 const MAX_NAMESPACE_BYTES = 255;
+/** How the names of collections begin that $out fills before they take another's place. */
+export const SCRATCH = "tmp.agg_out.";
+
+function readIndex(id: number, spec: Uint8Array): Index {
+  const stored = decode(spec);
+  const definition = stored["name"] === ID_INDEX.name ? ID_INDEX : indexDefinition(stored);
+  return { id, definition, keys: new KeyMaker(definition), multikey: false };
+}
 
 /** All collections, by namespace; the file is read once at the start and again after a rollback. */
 export class Catalog {
@@ -22,31 +30,34 @@ export class Catalog {
     this.load();
   }
 
-  /** Reads the catalog from the file. */
+  /** Reads the catalog from the file: at the start, and when writes were taken back. Collections in use stay the same objects. */
   load(): void {
+    const known = new Map([...this.collections.values()].map((c) => [c.id, c]));
     this.collections = new Map();
     for (const row of this.storage.all("SELECT id, db, name, uuid FROM collections ORDER BY id")) {
-      const collection = new Collection(this.storage, {
-        id: integer(row["id"]),
-        db: String(row["db"]),
-        name: String(row["name"]),
-        uuid: blob(row["uuid"]),
-      });
+      const id = integer(row["id"]);
+      const [db, name] = [String(row["db"]), String(row["name"])];
+      const collection = known.get(id) ?? new Collection(this.storage, { id, db, name, uuid: blob(row["uuid"]) });
+      known.delete(id);
+      collection.name = name;
+      const indexes = new Map(collection.indexes.splice(0).map((i) => [i.id, i]));
       for (const i of this.storage.all(
         "SELECT id, spec, multikey FROM indexes WHERE collection = ? ORDER BY id",
         collection.id,
       )) {
-        const stored = decode(blob(i["spec"]));
-        const definition = stored["name"] === ID_INDEX.name ? ID_INDEX : indexDefinition(stored);
-        collection.attach({
-          id: integer(i["id"]),
-          definition,
-          keys: new KeyMaker(definition),
-          multikey: i["multikey"] === 1,
-        });
+        const index = indexes.get(integer(i["id"])) ?? readIndex(integer(i["id"]), blob(i["spec"]));
+        index.multikey = i["multikey"] === 1;
+        collection.attach(index);
       }
+      collection.reload();
       this.collections.set(collection.ns, collection);
     }
+    for (const gone of known.values()) gone.dropped = true;
+  }
+
+  /** Drops what a pipeline with $out left behind when the store died. */
+  dropScratch(): void {
+    for (const c of this.list()) if (c.name.startsWith(SCRATCH)) this.drop(c);
   }
 
   /** A collection, or undefined. */
@@ -85,6 +96,7 @@ export class Catalog {
   /** Drops a collection; the others of its database stay. */
   drop(collection: Collection): void {
     collection.dropped = true;
+    collection.changes++;
     for (const index of collection.indexes) this.storage.schema(`DROP TABLE x_${index.id}`);
     this.storage.write("DELETE FROM indexes WHERE collection = ?", collection.id);
     this.storage.write("DELETE FROM collections WHERE id = ?", collection.id);

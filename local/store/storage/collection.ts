@@ -36,6 +36,8 @@ export class Collection {
   readonly indexes: Index[] = [];
   /** Set when the collection is dropped: what still reads it must stop. */
   dropped = false;
+  /** How often something was written: what was read before the last change may be old. */
+  changes = 0;
   private readonly storage: Storage;
   private nextRid: number;
 
@@ -45,7 +47,14 @@ export class Collection {
     this.db = row.db;
     this.name = row.name;
     this.uuid = row.uuid;
-    this.nextRid = integer(storage.one(`SELECT coalesce(max(rid), 0) AS n FROM d_${row.id}`)?.["n"]) + 1;
+    this.nextRid = 0;
+    this.reload();
+  }
+
+  /** Reads anew what is kept of the file's state. */
+  reload(): void {
+    this.changes++;
+    this.nextRid = integer(this.storage.one(`SELECT coalesce(max(rid), 0) AS n FROM d_${this.id}`)?.["n"]) + 1;
   }
 
   /** database.collection */
@@ -66,6 +75,7 @@ export class Collection {
     const made = this.indexes.map((index): [Index, DocKeys] => [index, index.keys.keysOf(doc)]);
     for (const [index, k] of made) this.refuseDuplicates(index, k, rid);
     this.nextRid++;
+    this.changes++;
     this.storage.write(`INSERT INTO d_${this.id}(rid, doc) VALUES(?, ?)`, rid, bytes);
     for (const [index, k] of made) this.addKeys(index, k, rid);
   }
@@ -83,6 +93,7 @@ export class Collection {
       this.refuseDuplicates(index, next, rid);
       changes.push([index, old, next]);
     }
+    this.changes++;
     this.storage.write(`UPDATE d_${this.id} SET doc = ? WHERE rid = ?`, bytes, rid);
     for (const [index, old, next] of changes) this.changeKeys(index, old, next, rid);
     return bytes;
@@ -105,6 +116,7 @@ export class Collection {
 
   /** Removes a document. */
   remove(rid: number, doc: Doc): void {
+    this.changes++;
     this.storage.write(`DELETE FROM d_${this.id} WHERE rid = ?`, rid);
     for (const index of this.indexes) {
       for (const key of index.keys.keysOf(doc).keys)
@@ -129,6 +141,12 @@ export class Collection {
       const other = this.storage.one(`SELECT rid FROM x_${index.id} WHERE key = ? AND rid <> ? LIMIT 1`, key, rid);
       if (other !== undefined) throw duplicateKey(this.ns, index.definition, made.parts[i] ?? []);
     });
+  }
+
+  /** A document's bytes; undefined when it is no longer there. */
+  read(rid: number): Uint8Array | undefined {
+    const row = this.storage.one(`SELECT doc FROM d_${this.id} WHERE rid = ?`, rid);
+    return row === undefined ? undefined : blob(row["doc"]);
   }
 
   /** How many documents there are. */

@@ -1,4 +1,5 @@
 import { Binary, Long } from "bson";
+import { decode } from "../bson/bson-reader.ts";
 import { StoreError } from "../bson/errors.ts";
 import { blob, integer } from "./storage.ts";
 import type { Storage } from "./storage.ts";
@@ -36,6 +37,12 @@ export class Retries {
     if (typeof n !== "number" || n < 0)
       throw new StoreError("InvalidOptions", "Transaction number cannot be negative or of another type than long");
     return { session: id.value(), txn: n };
+  }
+
+  /** What is kept of a write that was cut off in the middle (by the store's death); undefined for a whole answer. */
+  static progressOf(kept: Uint8Array): Doc | undefined {
+    const doc = decode(kept);
+    return doc["ok"] === undefined ? doc : undefined;
   }
 
   /** The first answer of the same write, undefined for a new one. Errors: TransactionTooOld. */

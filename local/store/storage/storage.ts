@@ -22,6 +22,8 @@ export class Storage {
   readonly db: DatabaseSync;
   private readonly statements = new Map<string, StatementSync>();
   private transaction = false;
+  /** The piece of work at hand: none, one that has not written yet, the transaction's only one, or one behind a savepoint. */
+  private piece: "none" | "unwritten" | "whole" | "savepoint" = "none";
 
   /** Opens or creates the store. Errors: the folder is not writable, or another process has the store open. */
   constructor(dir: string) {
@@ -80,9 +82,38 @@ export class Storage {
   }
 
   private begin(): void {
-    if (this.transaction) return;
-    this.db.exec("BEGIN");
-    this.transaction = true;
+    if (!this.transaction) {
+      this.db.exec("BEGIN");
+      this.transaction = true;
+      this.piece = this.piece === "none" ? "none" : "whole";
+    } else if (this.piece === "unwritten") {
+      this.prepare("SAVEPOINT piece").run();
+      this.piece = "savepoint";
+    }
+  }
+
+  /** Begins a piece of work that can be taken back by itself. A savepoint is made when it first writes, and others have written before. */
+  beginPiece(): void {
+    this.piece = "unwritten";
+  }
+
+  /** Keeps what the piece wrote. */
+  keepPiece(): void {
+    if (this.piece === "savepoint") this.prepare("RELEASE piece").run();
+    this.piece = "none";
+  }
+
+  /** Takes back what the piece wrote: "nothing", or "piece"; "all" when the whole transaction is gone. */
+  takeBackPiece(): "nothing" | "piece" | "all" {
+    const { piece } = this;
+    this.piece = "none";
+    if (piece === "none" || piece === "unwritten") return "nothing";
+    // sqlite has rolled back everything by itself after some errors (disk full).
+    if (!this.db.isTransaction) return "all";
+    this.statements.clear();
+    if (piece === "whole") this.rollback();
+    else this.db.exec("ROLLBACK TO piece; RELEASE piece");
+    return "piece";
   }
 
   /** True while writes wait for their commit. */

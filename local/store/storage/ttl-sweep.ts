@@ -7,7 +7,7 @@ import { visitPath } from "../bson/paths.ts";
 import type { Doc, Value } from "../bson/values.ts";
 
 /** Documents removed in one go, so that a sweep does not hold up the clients for long. */
-const BATCH = 1000;
+const BATCH = 100;
 
 function expired(v: Value | undefined, before: Date): boolean {
   return v instanceof Date && compareValues(v, before) <= 0;

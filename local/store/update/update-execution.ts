@@ -1,5 +1,5 @@
 import { BSONRegExp, ObjectId } from "bson";
-import { REST, type Flow } from "../budget.ts";
+import { REST, type Slices } from "../budget.ts";
 import { encode } from "../bson/bson-writer.ts";
 import type { Collection } from "../storage/collection.ts";
 import { sameValue } from "../bson/comparison.ts";
@@ -8,9 +8,9 @@ import type { Call } from "../commands/context.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import { setField } from "../bson/paths.ts";
-import { prepare } from "../query/query-execution.ts";
-import type { Match } from "../query/query-execution.ts";
 import { compileFilter } from "../query/matcher.ts";
+import { Match, prepare } from "../query/query-execution.ts";
+import type { Query } from "../planner/query-plan.ts";
 import { compileUpdate, immutableId } from "./update.ts";
 import type { Update } from "./update.ts";
 import { visitTargets } from "./update-paths.ts";
@@ -42,9 +42,6 @@ export interface UpdateOutcome {
   before?: Encoded;
   after?: Encoded;
 }
-
-/** Documents an operation will change are collected before the first is written, at most this many. */
-const MAX_MULTI = 10_000_000;
 
 /** Checks a new document and gives it an _id, first. `bytes`: its encoding, if it can be stored as it came. Errors: InvalidIdField and others. */
 export function newDocument(doc: Doc, bytes?: Uint8Array): Encoded {
@@ -116,13 +113,68 @@ function changeOne(collection: Collection, m: Match, update: Update): { modified
   return { modified: true, after: { doc, bytes: collection.replace(m.rid, m.doc, doc) } };
 }
 
+/** The first or all documents a write is meant for. */
+function* searched(call: Call, collection: Collection, query: Query, scope: Scope, multi: boolean): Slices<Match[]> {
+  const found: Match[] = [];
+  for (const m of prepare(call.engine.storage, collection, query, scope).run()) {
+    if (m === REST) {
+      yield REST;
+      continue;
+    }
+    found.push(m);
+    if (!multi) break;
+    scope.budget.hold(m.bytes.length);
+  }
+  return found;
+}
+
+/**
+ * Finds what a write is meant for and hands it to `change`, document by document. The search may rest, and others write
+ * meanwhile: a document that has changed since it was found is judged again; where one alone was wanted, another is searched.
+ */
+function* changing(
+  call: Call,
+  collection: Collection,
+  query: Query,
+  scope: Scope,
+  multi: boolean,
+  change: (m: Match) => void,
+): Slices<number> {
+  const test = compileFilter(query.filter, scope);
+  for (;;) {
+    let seen = collection.changes;
+    const found = yield* searched(call, collection, query, scope, multi);
+    let done = 0;
+    for (const m of found) {
+      scope.budget.spend();
+      if (multi && scope.budget.due()) yield REST;
+      const now = collection.changes === seen ? m : reread(collection, m, test);
+      if (now === undefined) continue;
+      const before = collection.changes;
+      change(now);
+      done++;
+      if (before === seen) seen = collection.changes;
+    }
+    if (multi || done > 0 || found.length === 0) return done;
+  }
+}
+
+function reread(collection: Collection, m: Match, test: (doc: Doc) => boolean): Match | undefined {
+  if (collection.dropped) throw new StoreError("QueryPlanKilled", `collection dropped: ${collection.ns}`);
+  const bytes = collection.read(m.rid);
+  if (bytes === undefined) return undefined;
+  if (Buffer.compare(bytes, m.bytes) === 0) return m;
+  const now = new Match({ rid: m.rid, bytes });
+  return test(now.doc) ? now : undefined;
+}
+
 /** Runs one update statement. `collection` may be missing only when nothing is to be upserted. */
-export function runUpdate(
+export function* runUpdate(
   call: Call,
   collection: Collection | undefined,
   s: UpdateStatement,
   scope: Scope,
-): UpdateOutcome {
+): Slices<UpdateOutcome> {
   const update = compileUpdate(s.u, s.arrayFilters, s.filter, scope);
   if (s.multi && update.kind === "replacement")
     throw new StoreError("FailedToParse", "multi update is not supported for replacement-style update");
@@ -137,35 +189,24 @@ export function runUpdate(
     ...(s.hint === undefined ? {} : { hint: s.hint }),
     ...(s.multi ? {} : { wanted: 1 }),
   };
-  const found = [...limited(prepare(call.engine.storage, collection, query, scope).run(), s.multi ? MAX_MULTI : 1)];
-  if (found.length === 0) return s.upsert ? upsert(collection, s, update) : { matched: 0, modified: 0 };
   const out: UpdateOutcome = { matched: 0, modified: 0 };
-  for (const m of found) {
+  const changed = yield* changing(call, collection, query, scope, s.multi, (m) => {
     const { modified, after } = changeOne(collection, m, update);
     out.matched++;
     if (modified) out.modified++;
     out.before = m;
     out.after = after;
-  }
-  return out;
-}
-
-function* limited<T>(items: Flow<T>, max: number): Generator<T, void> {
-  let n = 0;
-  for (const item of items) {
-    if (item === REST) continue;
-    yield item;
-    if (++n >= max) return;
-  }
+  });
+  return changed === 0 && s.upsert ? upsert(collection, s, update) : out;
 }
 
 /** Runs one delete statement; the removed document comes back when it is one. */
-export function runDelete(
+export function* runDelete(
   call: Call,
   collection: Collection | undefined,
   s: { filter: Doc; multi: boolean; sort?: Doc; hint?: Value },
   scope: Scope,
-): { deleted: number; before?: Match } {
+): Slices<{ deleted: number; before?: Match }> {
   if (collection === undefined) {
     compileFilter(s.filter, scope);
     return { deleted: 0 };
@@ -176,8 +217,10 @@ export function runDelete(
     ...(s.hint === undefined ? {} : { hint: s.hint }),
     ...(s.multi ? {} : { wanted: 1 }),
   };
-  const found = [...limited(prepare(call.engine.storage, collection, query, scope).run(), s.multi ? MAX_MULTI : 1)];
-  for (const m of found) collection.remove(m.rid, m.doc);
-  const [before] = found;
-  return { deleted: found.length, ...(before === undefined ? {} : { before }) };
+  let before: Match | undefined;
+  const deleted = yield* changing(call, collection, query, scope, s.multi, (m) => {
+    collection.remove(m.rid, m.doc);
+    before = m;
+  });
+  return { deleted, ...(before === undefined ? {} : { before }) };
 }

@@ -1,15 +1,26 @@
 import type { Socket } from "node:net";
-import { Budget } from "../budget.ts";
+import { Budget, type Slices } from "../budget.ts";
 import { isOutOfBounds } from "../bson/bson-reader.ts";
-import { answer, ConnectionDropped, errorReply } from "../commands/command-table.ts";
+import { answer, ConnectionDropped, errorReply, writes } from "../commands/command-table.ts";
 import type { Engine } from "../commands/context.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { frameReply, messageLength, parseMessage, WireError } from "./messages.ts";
+import { frameReply, MAX_MESSAGE_BYTES, messageLength, parseMessage, WireError } from "./messages.ts";
 import type { Request } from "./messages.ts";
+import type { TurnQueue } from "./turn-queue.ts";
 
 /** Answers of a connection not yet taken by the network, bytes: beyond it, no further request is read. */
 const MAX_UNSENT_BYTES = 64 * 1024 * 1024;
+
+/** Messages not yet looked at, bytes: beyond it, a connection whose command is at work is not read. */
+const MAX_UNREAD_BYTES = 2 * MAX_MESSAGE_BYTES;
+
+/** A command at work. */
+interface Running {
+  request: Request;
+  budget: Budget;
+  slices: Slices<Uint8Array>;
+}
 
 /** Speaks the wire protocol with one client. Messages are answered in order; answers to a turn that wrote leave after its commit. */
 export class Connection {
@@ -19,8 +30,13 @@ export class Connection {
   private readonly id: number;
   private chunks: Buffer[] = [];
   private buffered = 0;
+  private readonly turns: TurnQueue;
+  private current: Running | undefined;
+  /** Stands in the queue of those that go on in a later turn. */
+  private queued = false;
 
-  constructor(engine: Engine, turn: GroupCommit, socket: Socket, id: number) {
+  constructor(engine: Engine, turn: GroupCommit, turns: TurnQueue, socket: Socket, id: number) {
+    this.turns = turns;
     this.engine = engine;
     this.commits = turn;
     this.socket = socket;
@@ -35,64 +51,91 @@ export class Connection {
   private receive(chunk: Buffer): void {
     this.chunks.push(chunk);
     this.buffered += chunk.length;
+    if (this.buffered > MAX_UNREAD_BYTES) this.socket.pause();
+    if (this.queued || this.step()) return;
+    this.queued = true;
+    this.turns.add(() => {
+      this.queued = !this.step();
+      if (!this.queued) this.socket.resume();
+      return !this.queued;
+    });
+  }
+
+  /** The next whole message, if it is there. Errors: WireError. */
+  private message(): Buffer | undefined {
+    const [first] = this.chunks;
+    const length = first === undefined ? undefined : messageLength(first);
+    // Chunks of a long message are joined once, when it is complete.
+    if (length === undefined ? this.chunks.length < 2 : this.buffered < length) return undefined;
+    const all = this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks);
+    const end = length ?? messageLength(all);
+    if (end === undefined || all.length < end) {
+      this.chunks = [all];
+      return undefined;
+    }
+    this.chunks = all.length === end ? [] : [all.subarray(end)];
+    this.buffered -= end;
+    return all.subarray(0, end);
+  }
+
+  /** Does a slice of the command at hand, or of the next one; true when there is nothing left to do. */
+  private step(): boolean {
     try {
-      this.readMessages();
+      const message = this.current === undefined ? this.message() : undefined;
+      if (message !== undefined) this.current = this.begin(message);
+      else if (this.current === undefined) return true;
+      if (this.current !== undefined && this.advance(this.current)) this.current = undefined;
+      return this.current === undefined && this.chunks.length === 0;
     } catch (error) {
       if (!(error instanceof WireError) && !isOutOfBounds(error)) throw error;
       this.socket.destroy();
+      return true;
     }
   }
 
-  private readMessages(): void {
-    let buf = this.chunks.length === 1 ? (this.chunks[0] ?? Buffer.alloc(0)) : undefined;
-    if (buf === undefined) {
-      const length = this.chunks[0] === undefined ? undefined : messageLength(this.chunks[0]);
-      // Chunks of a long message are joined once, when it is complete.
-      if (length !== undefined && this.buffered < length) return;
-      buf = Buffer.concat(this.chunks);
-    }
-    let at = 0;
-    for (;;) {
-      const length = messageLength(buf.subarray(at));
-      if (length === undefined || buf.length - at < length) break;
-      this.handle(buf.subarray(at, at + length));
-      if (this.socket.destroyed) return;
-      at += length;
-    }
-    this.chunks = at === buf.length ? [] : [buf.subarray(at)];
-    this.buffered = buf.length - at;
-  }
-
-  private handle(message: Buffer): void {
+  private begin(message: Buffer): Running | undefined {
     let request: Request;
     try {
       request = parseMessage(message);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       this.send({ requestId: message.readInt32LE(4), opcode: message.readInt32LE(12) }, errorReply(error));
-      return;
+      return undefined;
     }
     const { command } = request;
     const db = command["$db"];
-    const call = {
+    const budget = new Budget(this.engine.held);
+    const slices = answer({
       engine: this.engine,
       command,
       db: typeof db === "string" ? db : "",
       sequences: request.sequences,
       now: new Date(),
       connectionId: this.id,
-      budget: new Budget(this.engine.held),
-    };
-    try {
-      const body = this.commits.run(() => answer(call));
+      budget,
+    });
+    return { request, budget, slices };
+  }
+
+  /** Does one slice; true when the command has been answered. */
+  private advance({ request, budget, slices }: Running): boolean {
+    const answered = (body: Uint8Array): void => {
       if (request.wantsReply) this.commits.after((failure) => this.send(request, failure ?? body));
+    };
+    if (this.socket.destroyed && !writes(request.command)) {
+      // Nobody waits for it.
+      this.commits.run(() => slices.return(new Uint8Array()));
+      return true;
+    }
+    budget.resume();
+    try {
+      const step = this.commits.run(() => slices.next());
+      if (step.done === true) answered(step.value);
+      return step.done === true;
     } catch (error) {
-      if (error instanceof ConnectionDropped) {
-        this.socket.destroy();
-        return;
-      }
-      const failure = this.commits.fail(error);
-      if (request.wantsReply) this.send(request, failure);
+      if (error instanceof ConnectionDropped) this.socket.destroy();
+      else answered(this.commits.refusal(error));
+      return true;
     }
   }
 

@@ -23,11 +23,24 @@ export class GroupCommit {
     this.report = report;
   }
 
-  /** Runs work that may write. */
+  /**
+   * Runs work that may write. If it throws, what it wrote is taken back, and nothing that others wrote in the same turn, unless
+   * sqlite had to give up the whole transaction.
+   */
   run<T>(work: () => T): T {
-    const result = work();
-    this.schedule();
-    return result;
+    this.storage.beginPiece();
+    try {
+      const result = work();
+      this.storage.keepPiece();
+      return result;
+    } catch (error) {
+      const lost = this.storage.takeBackPiece();
+      if (lost === "all") this.fail(error);
+      else if (lost === "piece") this.reload();
+      throw error;
+    } finally {
+      this.schedule();
+    }
   }
 
   private schedule(): void {
@@ -53,19 +66,22 @@ export class GroupCommit {
     this.settle(undefined);
   }
 
-  /** Takes the turn's writes back, fails everyone who waited for them, and gives the encoded error. Drivers may retry it. */
-  fail(error: unknown): Uint8Array {
-    this.report(error);
+  /** Takes the turn's writes back and fails everyone who waited for them. */
+  fail(error: unknown): void {
     this.storage.rollback();
     this.reload();
+    this.settle(this.refusal(error));
+  }
+
+  /** Reports what nobody foresaw; the encoded error to answer. Drivers may retry the write. */
+  refusal(error: unknown): Uint8Array {
+    this.report(error);
     const message = error instanceof Error ? error.message : String(error);
-    const reply = errorReply(
-      new StoreError("InternalError", `the store could not write: ${message}`, {
+    return errorReply(
+      new StoreError("InternalError", `the store could not do it: ${message}`, {
         errorLabels: ["RetryableWriteError"],
       }),
     );
-    this.settle(reply);
-    return reply;
   }
 
   private settle(failure: Uint8Array | undefined): void {
