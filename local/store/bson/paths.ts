@@ -1,3 +1,4 @@
+import { StoreError } from "./errors.ts";
 import { isDoc } from "./values.ts";
 import type { Doc, Value } from "./values.ts";
 
@@ -6,6 +7,29 @@ const INDEX = /^(?:0|[1-9][0-9]{0,8})$/u;
 /** The array index a path component names, or undefined. */
 export function arrayIndex(name: string): number | undefined {
   return INDEX.test(name) ? Number(name) : undefined;
+}
+
+/** MongoDB's bound on the length of a field path. */
+const MAX_PATH = 200;
+/** Fields of a reference to a document, which paths may name. */
+const DBREF = new Set(["$ref", "$id", "$db"]);
+
+/** The names of a field path of an expression or a stage. `whole`: as the client wrote it. Errors: MongoDB's codes for what is no path. */
+export function fieldPath(path: string, whole = path): string[] {
+  if (whole === "") throw new StoreError(40352, "FieldPath cannot be constructed with empty string");
+  if (whole.endsWith(".")) throw new StoreError(40353, `FieldPath must not end with a '.': '${whole}'`);
+  const parts = path.split(".");
+  if (parts.length > MAX_PATH) throw new StoreError("Overflow", `FieldPath is longer than ${MAX_PATH} names`);
+  for (const [i, part] of parts.entries()) {
+    if (part === "") throw new StoreError(15998, "FieldPath field names may not be empty strings.");
+    if (part.startsWith("$") && !(i > 0 && DBREF.has(part)))
+      throw new StoreError(
+        16410,
+        `FieldPath field names may not start with '$': '${whole}'. Consider using $getField.`,
+      );
+    if (part.includes("\0")) throw new StoreError(16411, "FieldPath field names may not contain null bytes.");
+  }
+  return parts;
 }
 
 /** A field of a document; never something inherited from Object.prototype. */

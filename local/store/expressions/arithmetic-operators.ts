@@ -37,7 +37,9 @@ function sum(values: Values): Value {
     } else if (isNumeric(v)) total.add(v);
     else throw new StoreError("TypeMismatch", `$add only supports numeric or date types, not ${typeAlias(v)}`);
   }
-  return date === undefined ? total.sum() : dateOf(date.getTime() + milliseconds(total.sum()));
+  // Here a double becomes a decimal of 15 digits; in the accumulator $sum it becomes the decimal that it is exactly.
+  const made = total.sum(asDecimal);
+  return date === undefined ? made : dateOf(date.getTime() + milliseconds(made));
 }
 
 function difference(a: Value | undefined, b: Value | undefined): Value {

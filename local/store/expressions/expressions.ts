@@ -1,6 +1,6 @@
 import type { Budget } from "../budget.ts";
 import { StoreError } from "../bson/errors.ts";
-import { field, setField } from "../bson/paths.ts";
+import { field, fieldPath, setField } from "../bson/paths.ts";
 import { isDoc } from "../bson/values.ts";
 import type { Doc, Value } from "../bson/values.ts";
 import { EXPRESSIONS, refusedExpression } from "./expression-table.ts";
@@ -14,10 +14,6 @@ export interface Scope {
   budget: Budget;
 }
 
-/** MongoDB's bound on the length of a field path. */
-const MAX_PATH = 200;
-/** Fields of a reference to a document, which paths may name. */
-const DBREF = new Set(["$ref", "$id", "$db"]);
 /** Parts of an expression that are worked out in one step of the budget. */
 const PARTS_PER_STEP = 16;
 
@@ -88,10 +84,11 @@ class ExpressionCompiler implements Compiler {
   }
 
   #path(expr: string): Evaluate {
-    if (!expr.startsWith("$$")) return this.#fieldOf(this.#variable("CURRENT"), pathOf(expr.slice(1), expr));
+    if (expr === "$") throw new StoreError(16872, "'$' by itself is not a valid FieldPath");
+    if (!expr.startsWith("$$")) return this.#fieldOf(this.#variable("CURRENT"), fieldPath(expr.slice(1)));
     const [name = "", ...rest] = expr.slice(2).split(".");
     checkVariableName(name, false);
-    return this.#fieldOf(this.#variable(name), rest.length === 0 ? [] : pathOf(rest.join("."), expr));
+    return this.#fieldOf(this.#variable(name), rest.length === 0 ? [] : fieldPath(rest.join("."), expr));
   }
 
   #fieldOf(base: Evaluate, parts: readonly string[]): Evaluate {
@@ -126,21 +123,6 @@ class ExpressionCompiler implements Compiler {
         throw new StoreError(17276, `Use of undefined variable: ${name}`);
     }
   }
-}
-
-function pathOf(path: string, expr: string): string[] {
-  if (expr.length > 1 && expr.endsWith("."))
-    throw new StoreError(40353, `FieldPath must not end with a '.': '${expr}'`);
-  if (path === "") throw new StoreError(16872, `'${expr}' by itself is not a valid FieldPath`);
-  const parts = path.split(".");
-  if (parts.length > MAX_PATH) throw new StoreError("Overflow", "FieldPath is too long");
-  for (const [i, part] of parts.entries()) {
-    if (part === "") throw new StoreError(15998, "FieldPath field names may not be empty strings.");
-    if (part.startsWith("$") && !(i > 0 && DBREF.has(part)))
-      throw new StoreError(16410, `FieldPath field names may not start with '$': '${expr}'. Consider using $getField.`);
-    if (part.includes("\0")) throw new StoreError(16411, "FieldPath field names may not contain null bytes.");
-  }
-  return parts;
 }
 
 /** A field path of an expression maps over the documents of an array; a number in it is a field name, never an index. */

@@ -49,11 +49,11 @@ export class Total {
     return typeof whole === "number" && this.#width === 1 ? Long.fromNumber(whole) : whole;
   }
 
-  /** The sum: a decimal when there was one, a double when there was one or when 64 bits are not enough. */
-  sum(): Numeric {
+  /** The sum: a decimal when there was one (`decimal` makes one of the other numbers), a double when there was one or when 64 bits are not enough. */
+  sum(decimal: (v: Numeric) => Decimal128 = exactDecimal): Numeric {
     const plain = this.#plain();
     if (this.#decimal === undefined) return plain;
-    return combinedDecimals("add", this.#decimal, exactDecimal(plain));
+    return combinedDecimals("add", this.#decimal, decimal(plain));
   }
 
   /** The mean, null of nothing. */

@@ -4,7 +4,7 @@ import { StoreError } from "../bson/errors.ts";
 import { MAX_DOCUMENT_BYTES } from "../bson/bson-writer.ts";
 import { checkVariableName, measured } from "../expressions/expression-values.ts";
 import { compileExpression, type Scope } from "../expressions/expressions.ts";
-import { setField, visitPath } from "../bson/paths.ts";
+import { fieldPath, setField, visitPath } from "../bson/paths.ts";
 import { subPipeline, type CompilePipeline, type PipelineContext, type Stage } from "./stage.ts";
 import { isDoc, isTrue, typeAlias, type Doc, type Value } from "../bson/values.ts";
 import { BSONRegExp, Long } from "bson";
@@ -53,10 +53,10 @@ export function compileLookup(arg: Value, site: PipelineContext, compilePipeline
     throw new StoreError("FailedToParse", `the $lookup specification must be an object, not ${typeAlias(arg)}`);
   refuseUnknown(arg, "$lookup", LOOKUP, false);
   const from = text(arg, "from", "$lookup");
-  const as = text(arg, "as", "$lookup").split(".");
+  const as = fieldPath(text(arg, "as", "$lookup"));
   const byField = arg["localField"] !== undefined || arg["foreignField"] !== undefined;
-  const local = byField ? text(arg, "localField", "$lookup").split(".") : [];
-  const foreign = byField ? text(arg, "foreignField", "$lookup") : "";
+  const local = byField ? fieldPath(text(arg, "localField", "$lookup")) : [];
+  const foreign = byField ? fieldPath(text(arg, "foreignField", "$lookup")).join(".") : "";
   const pipeline = arg["pipeline"] === undefined ? undefined : subPipeline(arg["pipeline"], "$lookup");
   if (!byField && pipeline === undefined)
     throw new StoreError(
@@ -64,6 +64,8 @@ export function compileLookup(arg: Value, site: PipelineContext, compilePipeline
       "$lookup requires either 'pipeline' or both 'localField' and 'foreignField' to be specified",
     );
   const own: Doc = { ...site.scope.variables };
+  if (arg["let"] !== undefined && !isDoc(arg["let"]))
+    throw new StoreError("TypeMismatch", `the 'let' of $lookup must be an object, not ${typeAlias(arg["let"])}`);
   const bind = variables(arg["let"], own, site.scope);
   const run =
     pipeline === undefined
@@ -135,12 +137,12 @@ export function unwind(arg: Value): Stage {
   const spec: Doc = isDoc(arg) ? arg : { path: arg };
   refuseUnknown(spec, "$unwind", UNWIND, false);
   const given = text(spec, "path", "$unwind");
-  if (!given.startsWith("$") || given.length < 2)
+  if (!given.startsWith("$"))
     throw new StoreError(28818, `path option to $unwind stage should be prefixed with a '$': ${given}`);
-  const path = given.slice(1).split(".");
+  const path = fieldPath(given.slice(1));
   const keep = isTrue(spec["preserveNullAndEmptyArrays"]);
   const index =
-    spec["includeArrayIndex"] === undefined ? undefined : text(spec, "includeArrayIndex", "$unwind").split(".");
+    spec["includeArrayIndex"] === undefined ? undefined : fieldPath(text(spec, "includeArrayIndex", "$unwind"));
   const numbered = (doc: Doc, n: Value): Doc => (index === undefined ? doc : withPath(doc, index, n));
   return function* unwound(docs) {
     for (const doc of docs) {

@@ -5,7 +5,7 @@ import { elsewhere } from "../expressions/operator.ts";
 import { compileFilter } from "../query/matcher.ts";
 import { compileGroup } from "./group-stage.ts";
 import { compileLookup, compileUnionWith, unwind } from "./join-stages.ts";
-import { setField } from "../bson/paths.ts";
+import { fieldPath, setField } from "../bson/paths.ts";
 import { slice } from "../query/query-execution.ts";
 import { sortInSlices } from "../query/sort.ts";
 import { compileDocStage } from "../update/update-pipeline.ts";
@@ -19,6 +19,8 @@ export const STAGES =
   "$match $project $set $addFields $unset $replaceRoot $replaceWith $group $sort $limit $skip $count $sortByCount $unwind $lookup $unionWith $facet $sample $documents $out $merge".split(
     " ",
   );
+/** The stages of the store that $facet may not have. */
+const NOT_IN_FACET = new Set(["$facet", "$documents", "$out", "$merge"]);
 /** The stages that MongoDB has and the embedded store has not. */
 const ELSEWHERE = new Set(
   `$bucket $bucketAuto $changeStream $changeStreamSplitLargeEvent $collStats $currentOp $densify $fill $geoNear $graphLookup
@@ -53,8 +55,12 @@ function wholeNumber(stage: string, arg: Value, least: number, [type, range]: re
 }
 
 function counting(arg: Value): Stage {
-  if (typeof arg !== "string" || arg === "" || arg.startsWith("$") || arg.includes("."))
-    throw new StoreError(40156, "the count field must be a non-empty string without '$' and '.'");
+  if (typeof arg !== "string") throw new StoreError(40156, "the count field must be a string");
+  if (arg === "") throw new StoreError(40157, "the count field cannot be an empty string");
+  if (arg.startsWith("$")) throw new StoreError(40158, "the count field cannot be a $-prefixed path");
+  if (arg.includes("\0")) throw new StoreError(40159, "the count field cannot contain a null byte");
+  if (arg.includes(".")) throw new StoreError(40160, "the count field cannot contain '.'");
+  if (arg === "_id") throw new StoreError(9039800, "the count field cannot be '_id'");
   return function* countAll(docs) {
     let n = 0;
     for (const doc of docs) {
@@ -68,10 +74,14 @@ function counting(arg: Value): Stage {
 function facet(arg: Value, site: PipelineContext): Stage {
   if (!isDoc(arg) || Object.keys(arg).length === 0)
     throw new StoreError(40169, "the $facet specification must be a non-empty object");
-  const runs = Object.entries(arg).map(([name, pipeline]): [string, Stage] => [
-    name,
-    compilePipeline(subPipeline(pipeline, "$facet"), site),
-  ]);
+  const runs = Object.entries(arg).map(([name, spec]): [string, Stage] => {
+    if (fieldPath(name).length > 1) throw new StoreError(16412, `a field of $facet may not contain '.': ${name}`);
+    const pipeline = subPipeline(spec, "$facet");
+    const refused = pipeline.map((stage) => stageOf(stage)[0]).find((stage) => NOT_IN_FACET.has(stage));
+    if (refused !== undefined)
+      throw new StoreError(40600, `${refused} is not allowed to be used within a $facet stage`);
+    return [name, compilePipeline(pipeline, site)];
+  });
   return function* facets(docs) {
     const all = yield* held(docs, site.scope.budget);
     const made: Doc = {};
@@ -81,7 +91,11 @@ function facet(arg: Value, site: PipelineContext): Stage {
 }
 
 function sample(arg: Value, { budget }: Scope): Stage {
-  const size = wholeNumber("$sample", isDoc(arg) ? (arg["size"] ?? null) : null, 1, [28746, 28747]);
+  if (!isDoc(arg)) throw new StoreError(28745, "the $sample stage specification must be an object");
+  const unknown = Object.keys(arg).find((k) => k !== "size");
+  if (unknown !== undefined) throw new StoreError(28748, `unrecognized option to $sample: ${unknown}`);
+  if (arg["size"] === undefined) throw new StoreError(28749, "$sample stage must specify a size");
+  const size = wholeNumber("$sample", arg["size"], 1, [28746, 28747]);
   return function* sampled(docs) {
     const all = yield* held(docs, budget);
     const wanted = Math.min(size, all.length);

@@ -1,7 +1,8 @@
 import { StoreError } from "../bson/errors.ts";
+import { refuseUnknown } from "../commands/command-arguments.ts";
 import { compileExpression } from "../expressions/expressions.ts";
 import type { Scope } from "../expressions/expressions.ts";
-import { field, setField } from "../bson/paths.ts";
+import { field, fieldPath, setField } from "../bson/paths.ts";
 import { compileProjection } from "../query/projection.ts";
 import { isDoc, typeAlias } from "../bson/values.ts";
 import type { Doc, Value } from "../bson/values.ts";
@@ -11,14 +12,9 @@ export type DocStage = (doc: Doc) => Doc;
 
 type Fields = Map<string, Fields | ((root: Doc) => Value | undefined)>;
 
-function fieldsOf(spec: Doc, scope: Scope, stage: string, out: Fields = new Map()): Fields {
+function fieldsOf(spec: Doc, scope: Scope, out: Fields = new Map()): Fields {
   for (const [path, v] of Object.entries(spec)) {
-    const parts = path.split(".");
-    if (parts.some((p) => p === "" || p.startsWith("$")))
-      throw new StoreError(
-        16410,
-        `FieldPath field names may not be empty or start with '$', given '${path}' in ${stage}.`,
-      );
+    const parts = fieldPath(path);
     const last = parts.pop() ?? "";
     let at = out;
     for (const part of parts) {
@@ -30,7 +26,7 @@ function fieldsOf(spec: Doc, scope: Scope, stage: string, out: Fields = new Map(
     }
     if (at.has(last)) throw new StoreError(40176, `specification contains two conflicting paths at '${path}'`);
     const nested = isDoc(v) && Object.keys(v).length > 0 && !(Object.keys(v)[0] ?? "").startsWith("$");
-    at.set(last, nested ? fieldsOf(v, scope, stage) : compileExpression(v, scope));
+    at.set(last, nested ? fieldsOf(v, scope) : compileExpression(v, scope));
   }
   return out;
 }
@@ -49,7 +45,7 @@ function withFields(v: Value | undefined, fields: Fields, root: Doc): Value {
 
 function addFields(stage: string, arg: Value, scope: Scope): DocStage {
   if (!isDoc(arg)) throw new StoreError(40272, `${stage} specification stage must be an object, got ${typeAlias(arg)}`);
-  const fields = fieldsOf(arg, scope, stage);
+  const fields = fieldsOf(arg, scope);
   return (doc) => {
     const out = withFields(doc, fields, doc);
     return isDoc(out) ? out : doc;
@@ -57,8 +53,12 @@ function addFields(stage: string, arg: Value, scope: Scope): DocStage {
 }
 
 function replaceRoot(stage: string, arg: Value, scope: Scope): DocStage {
+  if (stage === "$replaceRoot" && !isDoc(arg))
+    throw new StoreError(40229, `expected an object as specification for $replaceRoot, got ${typeAlias(arg)}`);
+  if (stage === "$replaceRoot" && isDoc(arg)) refuseUnknown(arg, stage, new Set(["newRoot"]), false);
   const expr = stage === "$replaceWith" ? arg : isDoc(arg) ? arg["newRoot"] : undefined;
-  if (expr === undefined) throw new StoreError(40231, "no newRoot specified for the $replaceRoot stage");
+  if (expr === undefined)
+    throw new StoreError(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field");
   const evaluate = compileExpression(expr, scope);
   return (doc) => {
     const made = evaluate(doc);
