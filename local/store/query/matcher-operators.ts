@@ -1,7 +1,8 @@
 import { Binary, BSONRegExp } from "bson";
 import { compareValues, sameValue, wholePart } from "../bson/comparison.ts";
 import { StoreError } from "../bson/errors.ts";
-import { regexOf } from "../bson/regex.ts";
+import { regexOf, type Regex } from "../bson/regex.ts";
+import type { Budget } from "../budget.ts";
 import { asNumber, isDoc, isNumeric, KIND, kindOf, typeAlias, TYPE_ALIASES } from "../bson/values.ts";
 import type { Value } from "../bson/values.ts";
 
@@ -11,16 +12,20 @@ export type LeafTest = (v: Value | undefined) => boolean;
 /** Operators that look at an array as a whole and never at its elements. */
 export const WHOLE_VALUE_OPERATORS: ReadonlySet<string> = new Set(["$size"]);
 
+/** Up to this size a regular expression looks once at each character. */
+const SMALL_REGEX = 50;
+/** Characters that are one step. */
+const REGEX_STEP = 16;
 const MAX_INT32 = 0x7fffffff;
 const BIT_OPERATORS = new Set(["$bitsAllSet", "$bitsAllClear", "$bitsAnySet", "$bitsAnyClear"]);
 
 /** Compiles an operator that tests single values. Errors: BadValue for an unknown operator or a malformed argument. */
-export function leafTest(op: string, arg: Value): LeafTest {
+export function leafTest(op: string, arg: Value, budget: Budget): LeafTest {
   switch (op) {
     case "$eq":
       return (v) => sameValue(v, arg);
     case "$in":
-      return inTest(arg);
+      return inTest(arg, budget);
     case "$gt":
       return rangeTest(op, arg, (c) => c > 0);
     case "$gte":
@@ -41,14 +46,33 @@ export function leafTest(op: string, arg: Value): LeafTest {
   }
 }
 
-function inTest(arg: Value): LeafTest {
+function inTest(arg: Value, budget: Budget): LeafTest {
   if (!Array.isArray(arg)) throw new StoreError("BadValue", "$in needs an array");
   const regexes = arg.filter((v) => v instanceof BSONRegExp).map(regexOf);
+  const sorted = arg.toSorted(compareValues);
   for (const v of arg) {
     if (isDoc(v) && Object.keys(v)[0]?.startsWith("$") === true)
       throw new StoreError("BadValue", "cannot nest $ under $in");
   }
-  return (v) => arg.some((item) => sameValue(v, item)) || (typeof v === "string" && regexes.some((r) => r.test(v)));
+  return (v) => contains(sorted, v) || (typeof v === "string" && regexes.some((r) => regexMatches(r, v, budget)));
+}
+
+/** Whether a sorted list has a value. */
+function contains(sorted: readonly Value[], v: Value | undefined): boolean {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareValues(sorted[middle], v) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low < sorted.length && sameValue(sorted[low], v);
+}
+
+/** Runs a regular expression, which is paid for by its size and the length of the text. */
+export function regexMatches(regex: Regex, text: string, budget: Budget): boolean {
+  const { size } = regex;
+  budget.spend(1 + Math.floor((text.length * (size > SMALL_REGEX ? size : 1)) / REGEX_STEP));
+  return regex.test(text);
 }
 
 function rangeTest(op: string, arg: Value, wanted: (c: number) => boolean): LeafTest {

@@ -1,9 +1,10 @@
 import { BSONRegExp, BSONSymbol } from "bson";
-import { sameValue } from "../bson/comparison.ts";
+import { compareValues, identical, sameValue } from "../bson/comparison.ts";
 import { StoreError } from "../bson/errors.ts";
 import { compileExpression } from "../expressions/expressions.ts";
+import type { Budget } from "../budget.ts";
 import type { Scope } from "../expressions/expressions.ts";
-import { leafTest, WHOLE_VALUE_OPERATORS } from "./matcher-operators.ts";
+import { leafTest, regexMatches, WHOLE_VALUE_OPERATORS } from "./matcher-operators.ts";
 import type { LeafTest } from "./matcher-operators.ts";
 import { visitPath } from "../bson/paths.ts";
 import { checkRegexOptions, regexOf } from "../bson/regex.ts";
@@ -79,8 +80,8 @@ function clauses(key: string, v: Value, scope: Scope): Predicate[] {
 function compileField(path: string, condition: Value, scope: Scope): Predicate {
   const parts = path.split(".");
   if (!isOperatorDoc(condition)) {
-    const test = condition instanceof BSONRegExp ? regexTest(condition) : equalTest(condition);
-    return onPath(parts, test, false);
+    const test = condition instanceof BSONRegExp ? regexTest(condition, scope.budget) : equalTest(condition);
+    return onPath(parts, test, false, scope.budget);
   }
   return all(compileOperators(parts, condition, scope));
 }
@@ -103,7 +104,7 @@ function compileOperator(parts: string[], op: string, arg: Value, condition: Doc
     case "$nin": {
       if (op === "$ne" && arg instanceof BSONRegExp)
         throw new StoreError("BadValue", "Can't have regex as arg to $ne.");
-      const test = onPath(parts, leafTest(op === "$ne" ? "$eq" : "$in", arg), false);
+      const test = onPath(parts, leafTest(op === "$ne" ? "$eq" : "$in", arg, scope.budget), false, scope.budget);
       return (doc) => !test(doc);
     }
     case "$not": {
@@ -111,28 +112,32 @@ function compileOperator(parts: string[], op: string, arg: Value, condition: Doc
       return (doc) => !test(doc);
     }
     case "$exists": {
-      const test = onPath(parts, (v) => v !== undefined, true);
+      const test = onPath(parts, (v) => v !== undefined, true, scope.budget);
       return isTrue(arg) ? test : (doc) => !test(doc);
     }
     case "$elemMatch":
-      return onPath(parts, elementMatch(arg, scope), true);
+      return onPath(parts, elementMatch(arg, scope), true, scope.budget);
     case "$all":
       return allTest(parts, arg, scope);
     case "$regex":
-      return onPath(parts, regexTest(regexArgument(arg, condition["$options"])), false);
+      return onPath(parts, regexTest(regexArgument(arg, condition["$options"]), scope.budget), false, scope.budget);
     default:
-      return onPath(parts, leafTest(op, arg), WHOLE_VALUE_OPERATORS.has(op));
+      return onPath(parts, leafTest(op, arg, scope.budget), WHOLE_VALUE_OPERATORS.has(op), scope.budget);
   }
 }
 
 function negated(parts: string[], arg: Value, scope: Scope): Predicate {
-  if (arg instanceof BSONRegExp) return onPath(parts, regexTest(arg), false);
+  if (arg instanceof BSONRegExp) return onPath(parts, regexTest(arg, scope.budget), false, scope.budget);
   if (!isOperatorDoc(arg)) throw new StoreError("BadValue", "$not needs a regex or a document");
   return all(compileOperators(parts, arg, scope));
 }
 
 /** A test on what a path leads to: on the value itself and, unless `wholeOnly`, on each element when it is an array. No path: on what is given, as it is. */
-function onPath(parts: string[], test: LeafTest, wholeOnly: boolean): Predicate {
+function onPath(parts: string[], leaf: LeafTest, wholeOnly: boolean, budget: Budget): Predicate {
+  const test: LeafTest = (v) => {
+    budget.spend();
+    return leaf(v);
+  };
   if (parts.length === 0) return test;
   const visit = wholeOnly
     ? test
@@ -158,11 +163,11 @@ function regexArgument(arg: Value, options: Value | undefined): BSONRegExp {
   return new BSONRegExp(pattern, options ?? (typeof arg === "string" ? "" : arg.options));
 }
 
-function regexTest(regex: BSONRegExp): LeafTest {
+function regexTest(regex: BSONRegExp, budget: Budget): LeafTest {
   const compiled = regexOf(regex);
   return (v) =>
     typeof v === "string" || v instanceof BSONSymbol
-      ? compiled.test(typeof v === "string" ? v : v.value)
+      ? regexMatches(compiled, typeof v === "string" ? v : v.value, budget)
       : v instanceof BSONRegExp && sameValue(v, regex);
 }
 
@@ -189,12 +194,18 @@ function allTest(parts: string[], arg: Value, scope: Scope): Predicate {
   const inside = arg.filter((item) => isDoc(item) && Object.keys(item)[0] === "$elemMatch");
   if (inside.length > 0 && inside.length < arg.length)
     throw new StoreError("BadValue", "$all takes either $elemMatch alone or values alone");
+  const distinct = arg.toSorted(compareValues).filter((item, i, sorted) => i === 0 || !identical(item, sorted[i - 1]));
   return all(
-    arg.map((item) => {
+    distinct.map((item) => {
       if (isDoc(item) && Object.keys(item)[0] === "$elemMatch")
-        return onPath(parts, elementMatch(item["$elemMatch"] ?? null, scope), true);
+        return onPath(parts, elementMatch(item["$elemMatch"] ?? null, scope), true, scope.budget);
       if (isOperatorDoc(item)) throw new StoreError("BadValue", "no $ expressions in $all");
-      return onPath(parts, item instanceof BSONRegExp ? regexTest(item) : equalTest(item), false);
+      return onPath(
+        parts,
+        item instanceof BSONRegExp ? regexTest(item, scope.budget) : equalTest(item),
+        false,
+        scope.budget,
+      );
     }),
   );
 }

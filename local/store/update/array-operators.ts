@@ -1,5 +1,6 @@
 import { BSONRegExp } from "bson";
 import { compareValues, sameValue } from "../bson/comparison.ts";
+import { encodeKey } from "../indexes/key-encoder.ts";
 import { StoreError } from "../bson/errors.ts";
 import { copyValue } from "../expressions/expression-values.ts";
 import type { Scope } from "../expressions/expressions.ts";
@@ -10,6 +11,11 @@ import { asNumber, isDoc, typeAlias } from "../bson/values.ts";
 import type { Doc, Value } from "../bson/values.ts";
 
 type Change = (target: Target) => boolean;
+
+/** Equal for equal values: what makes long lists quick to compare. */
+function keyOf(v: Value): string {
+  return Buffer.from(encodeKey([v], [false])).toString("latin1");
+}
 
 function arrayAt(target: Target, op: string, path: string): Value[] | undefined {
   const v = target.get();
@@ -96,7 +102,13 @@ export function addToSet(arg: Value, path: string): Change {
   return (target) => {
     const old = arrayAt(target, "$addToSet", path);
     const out = [...(old ?? [])];
-    for (const item of items) if (!out.some((v) => sameValue(v, item))) out.push(copyValue(item));
+    const there = new Set(out.map(keyOf));
+    for (const item of items) {
+      const key = keyOf(item);
+      if (there.has(key)) continue;
+      there.add(key);
+      out.push(copyValue(item));
+    }
     if (old !== undefined && out.length === old.length) return false;
     target.set(out);
     return true;
@@ -138,5 +150,6 @@ export function pull(arg: Value, path: string, scope: Scope): Change {
 export function pullAll(arg: Value, path: string): Change {
   if (!Array.isArray(arg))
     throw new StoreError("BadValue", `$pullAll requires an array argument but was given a ${typeAlias(arg)}`);
-  return (target) => keep(target, "$pullAll", path, (v) => arg.some((item) => sameValue(v, item)));
+  const unwanted = new Set(arg.map(keyOf));
+  return (target) => keep(target, "$pullAll", path, (v) => unwanted.has(keyOf(v)));
 }
