@@ -43,11 +43,17 @@ export interface UpdateOutcome {
   after?: Encoded;
 }
 
+/** Whether the first field is _id: JavaScript says so only where no field is named like a number. */
+function beginsWithId(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + 5, 4).toString("latin1") === "_id\0";
+}
+
 /** Checks a new document and gives it an _id, first. `bytes`: its encoding, if it can be stored as it came. Errors: InvalidIdField and others. */
 export function newDocument(doc: Doc, bytes?: Uint8Array): Encoded {
   const id = doc["_id"];
   if (id !== undefined) checkId(id);
-  if (id !== undefined && Object.keys(doc)[0] === "_id") return { doc, bytes: bytes ?? encode(doc) };
+  if (id !== undefined && (bytes === undefined ? Object.keys(doc)[0] === "_id" : beginsWithId(bytes)))
+    return { doc, bytes: bytes ?? encode(doc) };
   const ordered: Doc = { _id: id ?? new ObjectId() };
   for (const [k, v] of Object.entries(doc)) if (k !== "_id") setField(ordered, k, v);
   return { doc: ordered, bytes: encode(ordered) };

@@ -1,3 +1,4 @@
+import { serialize } from "bson";
 import type { Document } from "mongodb";
 import { Decimal128, Double, Int32, Long, ObjectId } from "mongodb";
 import { storeUnderTest } from "./fixtures/store-under-test.ts";
@@ -252,4 +253,17 @@ test("updateOne and replaceOne with sort, hint, let and comment", async () => {
     ),
   ).toMatchObject({ modifiedCount: 1 });
   expect(await c.findOne({ _id: 1 as never })).toEqual({ _id: 1, x: 1, y: 1 });
+});
+
+test("a document that is inserted keeps the order of its fields, also of those named like numbers", async () => {
+  const c = await t.fresh();
+  const fields = new Map<string, number>([
+    ["_id", 1],
+    ["b", 2],
+    ["10", 3],
+    ["0", 4],
+  ]);
+  await c.insertOne(fields as never);
+  const bytes = await c.findOne({}, { raw: true });
+  expect(Buffer.from(bytes as never)).toEqual(Buffer.from(serialize(fields)));
 });
