@@ -162,7 +162,7 @@ const hostile: Record<string, CommandClass["run"]> = {
   "regex bomb": (c) =>
     c.things.find({ text: { $regex: ["^(a+)+$", "(a|a)*$b", "^(a|aa)+$"][whole(c, 3)] ?? "" } }).toArray(),
   "a filter nested deeply": (c) =>
-    c.things.find(nested(45, (inner) => ({ $and: [inner, { $or: [inner] }].slice(whole(c, 2)) }))).toArray(),
+    c.things.find(nested(45, (inner) => (whole(c, 2) === 0 ? { $and: [inner] } : { $or: [inner] }))).toArray(),
   "$in of many": (c) => c.things.find({ n: { $in: Array.from({ length: 20_000 }, (_, i) => i) } }).toArray(),
   "$all of many": (c) => c.things.find({ wide: { $all: Array.from({ length: 20_000 }, (_, i) => i % 20) } }).toArray(),
   "many regexes": (c) =>
