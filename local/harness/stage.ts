@@ -125,12 +125,14 @@ export async function setStage(options: StageOptions): Promise<Stage> {
 }
 
 const POLL_MS = 10;
+/** What is waited for comes within milliseconds; a machine that stands still gets this long, and more with a database that the machine has to run besides. */
+const PATIENCE_MS = process.env["MONGODB_URI"] ? 100_000 : 45_000;
 
 /** Asks until the answer is given (not undefined), with pauses of `everyMs`; throws after `deadlineMs`, saying what it waited for. */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined> | T | undefined,
-  deadlineMs = 45_000,
+  deadlineMs = PATIENCE_MS,
   everyMs = POLL_MS,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;

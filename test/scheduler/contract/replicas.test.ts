@@ -123,7 +123,7 @@ test("two schedulers at once: every lead is claimed once and handed over once, a
       })),
     });
   for (let i = 0; i < LEADS / 100; i++) await push(100);
-  await until("500 orders", () => orders.length >= LEADS || undefined, 40_000);
+  await until("500 orders", () => orders.length >= LEADS || undefined);
   const client = await MongoClient.connect(stage.uri);
   try {
     const refs = orders.map((o) => `${o.lead_id}.${o.claim_no}`);

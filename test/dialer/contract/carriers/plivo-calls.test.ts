@@ -182,20 +182,14 @@ const rows = async (o: DialJob) =>
     (c) => c.to === o.to,
   );
 const docOf = (o: DialJob, what: string, is: (call: CallDoc) => boolean) =>
-  until(
-    what,
-    async () => {
-      const c = await calls.findOne({ _id: `${o.lead_id}.1` });
-      return c && is(c) ? c : undefined;
-    },
-    12_000,
-  );
+  until(what, async () => {
+    const c = await calls.findOne({ _id: `${o.lead_id}.1` });
+    return c && is(c) ? c : undefined;
+  });
 const facts = async (o: DialJob) =>
   (
-    await until(
-      `the settling of ${o.to}`,
-      () => told.find((t) => t.what === "leads.settle" && t.params["lead_id"] === o.lead_id),
-      12_000,
+    await until(`the settling of ${o.to}`, () =>
+      told.find((t) => t.what === "leads.settle" && t.params["lead_id"] === o.lead_id),
     )
   ).params["facts"];
 

@@ -208,13 +208,10 @@ describe.each([
       body: JSON.stringify({ carrier: name, from, to: OURS, ...more }),
     });
     const { sid } = (await answer.json()) as { sid: string };
-    return until(
-      `the end of ${sid}; told ${JSON.stringify(told)}`,
-      async () =>
-        ((await (await fetch(`${carrier.url}/ledger/calls`)).json()) as { calls: CallRow[] }).calls.find(
-          (c) => c.sid === sid && c.ended_at !== null,
-        ),
-      12_000,
+    return until(`the end of ${sid}; told ${JSON.stringify(told)}`, async () =>
+      ((await (await fetch(`${carrier.url}/ledger/calls`)).json()) as { calls: CallRow[] }).calls.find(
+        (c) => c.sid === sid && c.ended_at !== null,
+      ),
     );
   }
   const listed = async (row: CallRow) =>
@@ -232,14 +229,10 @@ describe.each([
       called_number: OURS,
       lead_id: uuidOf(`${provider}:${record?.call_id}`),
     });
-    const doc = await until(
-      "the end of the call's document",
-      async () => {
-        const c = await calls.findOne({ _id: `${record?.lead_id}.1` });
-        return c?.closed_at ? c : undefined;
-      },
-      15_000,
-    );
+    const doc = await until("the end of the call's document", async () => {
+      const c = await calls.findOne({ _id: `${record?.lead_id}.1` });
+      return c?.closed_at ? c : undefined;
+    });
     expect(doc).toMatchObject({
       direction: "INBOUND",
       ended: "completed",

@@ -130,7 +130,7 @@ describe("a call that is taken", () => {
     d.script.join = false;
     const sid = await call(person("04"));
     await over(sid);
-    const settled = await until("the settling", () => toldOf(sid, "leads.settle")[0]?.params, 20_000);
+    const settled = await until("the settling", () => toldOf(sid, "leads.settle")[0]?.params);
     expect(settled).toMatchObject({ facts: { ended: "completed", talk: null } });
   });
 
