@@ -237,6 +237,14 @@ async function passes(): Promise<void> {
   }
 }
 
+const stateOf = async (lead_id: string) => (await call("leads.get", { by: asAdmin, lead_id })).status;
+/** Moves the clock until it is so. */
+const inTime = (w: World, what: string, isSo: () => boolean | Promise<boolean>) =>
+  until(`${what} in ${JSON.stringify(w)}`, async () => {
+    await clock.advance(STEP_MS);
+    return (await isSo()) || undefined;
+  });
+
 test("explain says eligible exactly when the next pass claims the lead; and at the next eligible instant it says so", async () => {
   const seen = { eligible: 0, next: 0, ended: 0 };
   await fc.assert(
@@ -258,20 +266,12 @@ test("explain says eligible exactly when the next pass claims the lead; and at t
       const drops = told.gates.some((g) => g.verdict === "drop");
       if (told.eligible) {
         seen.eligible++;
-        await until(
-          `the claim of an eligible lead in ${JSON.stringify(w)}`,
-          async () => {
-            await clock.advance(STEP_MS);
-            return orders.some((o) => o.lead_id === lead_id) || undefined;
-          },
-          undefined,
-          20,
-        );
-        expect((await call("leads.get", { by: asAdmin, lead_id })).status).toBe("PROCESSING");
+        await inTime(w, "the claim of an eligible lead", () => orders.some((o) => o.lead_id === lead_id));
+        expect(await stateOf(lead_id)).toBe("PROCESSING");
       } else {
         await passes();
         expect(orders.filter((o) => o.lead_id === lead_id)).toEqual([]);
-        expect((await call("leads.get", { by: asAdmin, lead_id })).status).not.toBe("PROCESSING");
+        expect(await stateOf(lead_id)).not.toBe("PROCESSING");
         const queueHeld =
           told.gates.some((g) => g.verdict === "hold") ||
           w.limit.startsWith("full") ||
@@ -282,15 +282,7 @@ test("explain says eligible exactly when the next pass claims the lead; and at t
           !w.active ||
           w.paused !== null;
         if (drops && told.status === "BACKLOG" && !queueHeld) {
-          await until(
-            `the end of a lead that is dropped in ${JSON.stringify(w)}`,
-            async () => {
-              await clock.advance(STEP_MS);
-              return (await call("leads.get", { by: asAdmin, lead_id })).status === "FINISHED" || undefined;
-            },
-            undefined,
-            20,
-          );
+          await inTime(w, "the end of a lead that is dropped", async () => (await stateOf(lead_id)) === "FINISHED");
           seen.ended++;
         }
       }

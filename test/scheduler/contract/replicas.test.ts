@@ -142,7 +142,7 @@ test("two schedulers at once: every lead is claimed once and handed over once, a
     let slots = await pushAll(LEADS);
     const schedulers = () => new Set(slots.map((holder) => holder.split("~")[1])).size;
     // where the database writes a batch as a whole, one scheduler wins all of it: leads come until both have won some
-    while (schedulers() < 2 && pushed < LINES) slots = await pushAll(pushed + BATCH);
+    for (let more = LEADS + BATCH; schedulers() < 2 && more <= LINES; more += BATCH) slots = await pushAll(more);
     const refs = orders.map((o) => `${o.lead_id}.${o.claim_no}`);
     expect(new Set(refs).size).toBe(pushed);
     expect(refs).toHaveLength(pushed);
