@@ -3,6 +3,7 @@ import { startStore } from "./server.ts";
 import type { RunningStore } from "./server.ts";
 
 const MAX_PORT = 65_535;
+const BEAT_MS = 1000;
 
 function clear(error: unknown, dir: string, port: number): string {
   const message = error instanceof Error ? error.message : String(error);
@@ -46,7 +47,11 @@ async function main(): Promise<void> {
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
   // Started by another program: end with it.
-  if (process.connected) process.on("disconnect", stop);
+  if (process.connected) {
+    process.on("disconnect", stop);
+    // Its supervisor restarts a store whose event loop stands still.
+    setInterval(() => process.send?.("beat"), BEAT_MS).unref();
+  }
   console.log(JSON.stringify({ event: "ready", url: store.url }));
 }
 

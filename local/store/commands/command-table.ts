@@ -131,8 +131,8 @@ function* run(call: Call): Slices<Uint8Array> {
   if (handler === undefined && !TRANSACTION_ENDS.has(name)) {
     const advice = REFUSED.get(name);
     if (advice !== undefined)
-      throw new StoreError("CommandNotSupported", `${name} is not supported by the embedded store: ${advice}`);
-    throw new StoreError("CommandNotFound", `no such command: '${name}'`);
+      throw new StoreError("CommandNotSupported", `${name} is not in the embedded store: ${advice}, or run a MongoDB`);
+    throw new StoreError("CommandNotFound", `no such command: '${name}' (not in the embedded store; run a MongoDB)`);
   }
   refuseTransactions(call, name);
   failing(call, name);

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { StartError } from "./data-folder.ts";
+import { BEATS, watchBeats, type Beats } from "./heartbeat.ts";
 
 /** A child program of the stack. */
 export interface Child {
@@ -26,6 +27,8 @@ export interface ChildOptions {
   env: Record<string, string>;
   ready: "line" | "none";
   restart: boolean;
+  /** How a child that sends beats is found hung; it is killed then, and comes back as after a death. */
+  beats?: Beats;
   onLine(line: string): void;
   onDeath(reason: string): void;
 }
@@ -71,6 +74,7 @@ class SupervisedChild implements Child {
   #staysDown = false;
   #restarts = 0;
   #stderr = "";
+  #hung = "";
 
   constructor(options: ChildOptions) {
     this.name = options.name;
@@ -117,6 +121,10 @@ class SupervisedChild implements Child {
       };
       if (this.#options.ready === "none") p.once("spawn", () => settle(resolve));
       this.#readOutput(p, () => settle(resolve));
+      watchBeats(p, this.#options.beats ?? BEATS, (silentMs) => {
+        this.#hung = `, killed: its event loop stood still for ${silentMs / 1000} s`;
+        p.kill("SIGKILL");
+      });
       p.once("error", (error) =>
         settle(() => reject(new StartError(`${this.name} could not be started: ${error.message}`))),
       );
@@ -156,8 +164,10 @@ class SupervisedChild implements Child {
   #endOf(code: number | null, signal: NodeJS.Signals | null): string {
     this.#current = null;
     const stderr = this.#stderr.trim();
+    const hung = this.#hung;
     this.#stderr = "";
-    return `${this.name} ended (${signal ?? `exit ${code ?? "?"}`})${stderr ? `: ${stderr}` : ""}`;
+    this.#hung = "";
+    return `${this.name} ended (${signal ?? `exit ${code ?? "?"}`}${hung})${stderr ? `: ${stderr}` : ""}`;
   }
 
   #restartAfter(reason: string, startedAt: number): void {
