@@ -3,6 +3,7 @@ import type { Contracts } from "./contracts/index.ts";
 import { contracts } from "./contracts/index.ts";
 import type { Static, TSchema } from "./contracts/define.ts";
 import { depsOf, type ProcessDeps } from "./process/process-deps.ts";
+import { refusalAlarm } from "./database/refusal-alarm.ts";
 import { openStore, type Store } from "./database/mongo.ts";
 
 type ServiceName = keyof Contracts;
@@ -175,6 +176,8 @@ export function service<S extends ServiceName>(
     async started(this: Service) {
       const mine = of(this);
       await mine.store?.open();
+      const log = depsOf(this.broker).log.child({ service: name });
+      mine.store?.onRefused(refusalAlarm(log, (e) => busOf(this.broker).broadcast("database.command_refused", e)));
       await mine.implementation.started?.();
     },
     async stopped(this: Service) {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Service, ServiceSchema } from "moleculer";
+import type { Context, Service, ServiceSchema } from "moleculer";
 import ApiGateway from "moleculer-web";
-import { busOf } from "../../shared/bus.ts";
+import { busOf, type EventOf } from "../../shared/bus.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { contracts } from "../../shared/contracts/index.ts";
 import { depsOf } from "../../shared/process/process-deps.ts";
@@ -84,6 +84,11 @@ const schema: ServiceSchema = {
     },
     errorHandler(this: Self, req: IncomingMessage, res: ServerResponse, error: unknown) {
       refuse(this, req, res, error);
+    },
+  },
+  events: {
+    "database.command_refused"(this: Service, ctx: Context<EventOf<"database.command_refused">>) {
+      (this as unknown as Self).gateway.commandRefused(ctx.params);
     },
   },
   created() {

@@ -10,7 +10,7 @@ import { corsHeaders, originsOf, preflightHeaders } from "./http/cors.ts";
 import { DOCS_POLICY, docsPage } from "./docs/html-page.ts";
 import { endpoint } from "./api/endpoint.ts";
 import { answer, answerJson, answerText, refuser, type Handler, type Refuser } from "./http/exchange.ts";
-import { readiness } from "./health.ts";
+import { readiness, refusedCommands, type RefusedCommands } from "./health.ts";
 import { statusOf } from "./http/http-errors.ts";
 import { API_VERSION } from "./http/server.ts";
 import { limitsOf } from "./http/request-limits.ts";
@@ -30,6 +30,8 @@ export interface Gateway {
   /** Answers OPTIONS with the methods of the path. */
   options(exchange: { req: IncomingMessage; res: ServerResponse }, methods: readonly string[]): void;
   refused: Refuser;
+  /** A service announced that the database refuses a command, or takes it again. */
+  commandRefused: RefusedCommands["note"];
   listening(url: string): void;
 }
 
@@ -46,8 +48,9 @@ function healthHandlers(
   deps: Pick<ProcessDeps, "clock">,
   bus: Bus,
   visible: () => ReadonlySet<string>,
+  commands: RefusedCommands,
 ): Record<string, Handler> {
-  const ready = readiness(ROUTES, bus, deps.clock, visible);
+  const ready = readiness(ROUTES, bus, deps.clock, visible, commands);
   return {
     ...withHead("/health/live", async ({ res }) => {
       answerJson(res, 200, { status: "live" });
@@ -93,6 +96,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
   const limits = limitsOf(deps.env, deps.clock);
   const origins = originsOf(deps.env.CORS_ORIGINS);
   const callbacks = carrierCallbacks(refused);
+  const commands = refusedCommands(deps.clock);
   const parts = { identifier: who, limits, refused };
   const keeping = { stores: recordingStores(deps), log: deps.log };
   const handlerOf = (row: Row): Handler =>
@@ -109,7 +113,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
   return {
     api,
     root: {
-      ...healthHandlers(deps, bus, visible),
+      ...healthHandlers(deps, bus, visible, commands),
       ...documentation(deps.env.PUBLIC_HTTP_URL),
       [`GET ${CARRIER_PATH}`]: callbacks,
       [`POST ${CARRIER_PATH}`]: callbacks,
@@ -128,6 +132,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
         );
     },
     refused,
+    commandRefused: commands.note,
     listening: (url) => {
       deps.log.info({ event: "gateway.listening", url }, "the gateway listens");
     },

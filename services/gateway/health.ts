@@ -1,4 +1,4 @@
-import type { ActionName, Bus } from "../../shared/bus.ts";
+import type { ActionName, Bus, EventOf } from "../../shared/bus.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { CATALOGUE, codeOf } from "../../shared/errors.ts";
 import type { Row } from "./routes/row.ts";
@@ -53,12 +53,51 @@ async function checkStore(bus: Bus): Promise<Check> {
   }
 }
 
+type RefusedCommand = EventOf<"database.command_refused">;
+
+/** Notices come every 30 s while a command is refused: one that is older than this is over. */
+const REFUSAL_TTL_MS = 100_000;
+/** Checks shown; more say nothing new. */
+const MAX_SHOWN = 10;
+
+/** The commands that the database refuses, as the services announce them. */
+export interface RefusedCommands {
+  note(refused: RefusedCommand): void;
+  checks(): Check[];
+}
+
+/** None yet. */
+export function refusedCommands(clock: Pick<Clock, "monotonicMs">): RefusedCommands {
+  const known = new Map<string, { refused: RefusedCommand; until: number }>();
+  const current = (): RefusedCommand[] => {
+    for (const [key, { until }] of known) if (until <= clock.monotonicMs()) known.delete(key);
+    return [...known.values()].slice(0, MAX_SHOWN).map(({ refused }) => refused);
+  };
+  return {
+    note(refused) {
+      if (refused.taken) known.delete(refused.key);
+      else known.set(refused.key, { refused, until: clock.monotonicMs() + REFUSAL_TTL_MS });
+      current();
+    },
+    checks: () =>
+      current().map(({ collection, command, code, code_name, since }) => ({
+        name: "database",
+        ok: false,
+        needed: false,
+        reason:
+          `the database refuses ${command} on ${collection} since ${since} (code ${code ?? "unknown"}${code_name && ` ${code_name}`}); ` +
+          "what needs it stands still until a person acts: see database.command_refused in the log",
+      })),
+  };
+}
+
 /** Checks the bus and, through a service that owns a collection, the store. */
 export function readiness(
   rows: readonly Row[],
   bus: Bus,
   clock: Clock,
   visible: () => ReadonlySet<string>,
+  refused: Pick<RefusedCommands, "checks">,
 ): () => Promise<Readiness> {
   const needed = neededServices(rows);
   let last: { at: number; answer: Promise<Readiness> } | null = null;
@@ -70,7 +109,7 @@ export function readiness(
       needed: needed.includes(name),
       ...(seen.has(name) ? {} : { reason: "no instance of this service is on the bus" }),
     }));
-    const checks = [...services, await checkStore(bus)];
+    const checks = [...services, await checkStore(bus), ...refused.checks()];
     return { status: verdictOf(checks), checks };
   };
   return () => {

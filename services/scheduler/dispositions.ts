@@ -4,6 +4,8 @@ import { plusMs } from "../../shared/time/clock.ts";
 import { noFacts } from "../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import type { DueLead } from "../../shared/contracts/records/lead.ts";
+import type { Cache } from "../../shared/cache.ts";
+import { isRefused } from "../../shared/database/database-errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import type { QueueInputs } from "./admission-inputs.ts";
 import type { DropOutcome } from "./admission/gates.ts";
@@ -56,15 +58,23 @@ export const failedQueues = (leads: readonly { queue: string }[], error: unknown
 
 /** What applying needs. */
 export interface DispositionDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
-  schedule: Pick<QueueSchedule, "reschedule" | "awaitSlot" | "block">;
+  schedule: Pick<QueueSchedule, "reschedule" | "awaitSlot" | "block" | "registered">;
+  /** What the database said when it refused a command that a queue needs, by the queue's template. */
+  refusals: Pick<Cache<string>, "get" | "set">;
 }
 
 /** Applies what a stage deferred and dropped. Never throws: what can't be written now is recovered by an expired lease or a scan. */
 export type ApplyDispositions = (result: Omit<StageResult<unknown>, "ok">) => Promise<void>;
 
+/** A refusal as explain shows it. */
+export const refusalOf = ({ code, message }: Record<string, unknown>): string =>
+  `${String(message)} (code ${String(code)})`;
+
 /** How soon a queue that waits for a slot asks again when no event announces one. */
 export const SLOT_RECHECK_MS = 1000;
 const FAILED_QUEUE_REST_MS = 5000;
+/** A refusal that was not repeated for this long is over: a queue is tried again sooner. */
+export const REFUSAL_TTL_MS = 4 * FAILED_QUEUE_REST_MS;
 /** Leads dropped, or released, side by side. */
 const WRITES_AT_ONCE = 20;
 
@@ -108,13 +118,23 @@ function attemptWrites({ bus, clock, log }: DispositionDeps) {
 
 /** The one place that applies what the stages of a pass defer and drop. */
 export function createDispositions(deps: DispositionDeps): ApplyDispositions {
-  const { bus, clock, log, schedule } = deps;
+  const { bus, clock, log, schedule, refusals } = deps;
   const attempts = attemptWrites(deps);
   const inMs = (ms: number): number => plusMs(clock.now(), ms).getTime();
 
   function restQueue(queue: string, error: unknown): void {
     schedule.block(queue, inMs(FAILED_QUEUE_REST_MS));
-    log.warn({ event: "queue.aside", queue, ...errorForLog(error) }, "a queue failed; it rests for some seconds");
+    const fields = { event: "queue.aside", queue, ...errorForLog(error) };
+    if (!isRefused(error)) return log.warn(fields, "a queue failed; it rests for some seconds");
+    const template = schedule.registered(queue)?.template_id ?? queue;
+    const known = refusals.get(template);
+    refusals.set(template, refusalOf(error));
+    // once per template: the alarm that comes again is database.command_refused
+    if (known === undefined)
+      log.error(
+        { ...fields, code: error["code"] },
+        "the database refuses a command that this queue needs; nobody in it is called",
+      );
   }
 
   async function defer(d: Deferred): Promise<void> {

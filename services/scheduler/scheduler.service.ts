@@ -1,10 +1,11 @@
 import { service, type Implementation, type ServiceDeps } from "../../shared/bus.ts";
 import { recencyCache } from "../../shared/cache.ts";
+import { isRefused } from "../../shared/database/database-errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { createAdmissionInputs, gateInputsOf, INPUTS_TTL_MS } from "./admission-inputs.ts";
-import { explain } from "./admission/explanation.ts";
-import { SLOT_RECHECK_MS } from "./dispositions.ts";
+import { explain, explainRefusal } from "./admission/explanation.ts";
+import { refusalOf, REFUSAL_TTL_MS, SLOT_RECHECK_MS } from "./dispositions.ts";
 import { createAimdBudget } from "./fairness/aimd-budget.ts";
 import { newTurns, type Supply } from "./fairness/fair-shares.ts";
 import { createInFlightReservations } from "./limits/in-flight-reservations.ts";
@@ -23,6 +24,8 @@ const IN_FLIGHT_TTL_MS = 1000;
 const DUE_COUNT_TTL_MS = 2000;
 const MAX_PARTIES = 10_000;
 const MAX_QUEUES = 50_000;
+/** In the place of a template's id: a whole pass failed. */
+const ALL_TEMPLATES = "";
 
 /** What the passes of this process keep in memory. A crash may lose all of it. */
 function passMemory(deps: ServiceDeps, rates: RateWindows) {
@@ -33,6 +36,7 @@ function passMemory(deps: ServiceDeps, rates: RateWindows) {
     turns: newTurns(),
     budget: createAimdBudget(env.SCHEDULER_BATCH),
     reservations: createInFlightReservations(),
+    refusals: recencyCache<string>({ max: MAX_QUEUES, ttl: { ms: REFUSAL_TTL_MS, clock } }),
     slotRefusals: recencyCache<true>({ max: MAX_PARTIES, ttl: { ms: SLOT_RECHECK_MS, clock } }),
     dueCounts: recencyCache<number>({ max: MAX_QUEUES, ttl: { ms: DUE_COUNT_TTL_MS, clock } }),
     inFlight: recencyCache<Supply["in_flight"]>({ max: 1, ttl: { ms: IN_FLIGHT_TTL_MS, clock } }),
@@ -101,7 +105,15 @@ export default service(
         },
         async explain({ lead, at }) {
           const instant = at === undefined ? clock.now() : new Date(at);
-          return explain(lead, await gateInputsOf(deps, freshInputs, lead, instant));
+          const known = [ALL_TEMPLATES, lead.template_id].flatMap((queue) => memory.refusals.get(queue) ?? []);
+          try {
+            const judged = explain(lead, await gateInputsOf(deps, freshInputs, lead, instant));
+            return judged.eligible && known[0] !== undefined ? explainRefusal(judged, known[0]) : judged;
+          } catch (error) {
+            if (!isRefused(error)) throw error;
+            const { lead_id, status } = lead;
+            return explainRefusal({ lead_id, status, at: instant.toISOString(), gates: [] }, refusalOf(error));
+          }
         },
       },
       events: eventHandlers(deps, memory, { scan, nudge }),
@@ -112,8 +124,10 @@ export default service(
           intervalMs: env.SCHEDULER_INTERVAL_MS,
           minGapMs: PASS_GAP_MS,
           pass: () => passes.run(),
-          onError: (error) =>
-            log.error({ event: "tick.failed", ...errorForLog(error) }, "a scheduler pass failed; the next one follows"),
+          onError: (error) => {
+            if (isRefused(error)) memory.refusals.set(ALL_TEMPLATES, refusalOf(error));
+            log.error({ event: "tick.failed", ...errorForLog(error) }, "a scheduler pass failed; the next one follows");
+          },
         });
       },
       async stopped() {

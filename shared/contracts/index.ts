@@ -7,6 +7,7 @@
  * an attempt, a **conversation** is our side. **Facts** are what was recorded of both; the **outcome** is the one word computed from them.
  * A **webhook event** announces a finished lead to the client; a **delivery** sends it, in one or more tries.
  */
+import { IsoTime, Nullable, Type } from "./define.ts";
 import { auth } from "./auth.ts";
 import { blacklist } from "./blacklist.ts";
 import { config } from "./config.ts";
@@ -19,7 +20,22 @@ import { scheduler } from "./scheduler.ts";
 import { webhook } from "./webhook.ts";
 
 /** The gateway offers no action on the bus: it only calls others. */
-const gateway = { name: "gateway", actions: {}, events: {} };
+const gateway = {
+  name: "gateway",
+  actions: {},
+  events: {
+    /** From every service with a database, repeated while it lasts: the database refuses a command as such. `taken`: no longer. */
+    "database.command_refused": Type.Object({
+      key: Type.String(),
+      collection: Type.String(),
+      command: Type.String(),
+      code: Nullable(Type.Number()),
+      code_name: Type.String(),
+      since: IsoTime,
+      taken: Type.Boolean(),
+    }),
+  },
+};
 
 /** Every contract by its service's name. */
 export const contracts = {

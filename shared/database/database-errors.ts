@@ -29,13 +29,17 @@ const PASSING = new Set<unknown>([
  */
 const REFUSED = new Set<unknown>([
   2, 8, 9, 13, 18, 20, 59, 72, 73, 115, 166, 168, 224, 238, 303, 304, 322, 323, 8000, 13_297, 14_031, 15_983, 31_249,
-  40_324, 40_415, 50_593_821,
+  31_325, 40_324, 40_415,
 ]);
 
 const DUPLICATE_KEY = 11_000;
 /** In these words PostgreSQL under a compatible database reports a unique key that another document has, with a code of its own. */
 const TAKEN = /violates (?:unique|exclusion) constraint/;
 const DEADLOCK = /deadlock detected/;
+
+/** DocumentDB's own errors where they are not translated: a PostgreSQL SQLSTATE of class M, packed into a number, six bits a character. */
+const isOfClassM = (code: unknown): boolean =>
+  typeof code === "number" && code > 2 ** 18 && code % 64 === "M".charCodeAt(0) - "0".charCodeAt(0);
 
 const says = (error: Record<string, unknown>, words: RegExp): boolean =>
   [error["message"], error["errmsg"]].some((said) => typeof said === "string" && words.test(said));
@@ -54,7 +58,10 @@ export const isPassing = (error: unknown): boolean =>
 
 /** True where the database refuses the command as such: waiting does not help, a person must act. */
 export const isRefused = (error: unknown): error is Record<string, unknown> =>
-  isOfDatabase(error) && !isPassing(error) && !isDuplicateKey(error) && REFUSED.has(error["code"]);
+  isOfDatabase(error) &&
+  !isPassing(error) &&
+  !isDuplicateKey(error) &&
+  (REFUSED.has(error["code"]) || isOfClassM(error["code"]));
 
 /** The refused writes of an unordered bulk, by their index; null where the error says nothing of single writes. */
 export function writeErrorsOf(error: unknown): readonly mongoose.mongo.WriteError[] | null {

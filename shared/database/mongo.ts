@@ -1,4 +1,5 @@
 import mongoose, { type Connection, type ConnectOptions, type Model, type Schema } from "mongoose";
+import { onRefusedCommand, watchCommands, type RefusalListener } from "./refused-commands.ts";
 import { skewFault, type ClockReading } from "./clock-skew.ts";
 
 /** The database as a service sees it: its own models on one shared connection. */
@@ -9,6 +10,8 @@ export interface Store {
   open(): Promise<void>;
   /** Releases the connection; the last release closes it. */
   close(): Promise<void>;
+  /** Tells of every command on this service's collections that the database refuses as such, until the store is closed. */
+  onRefused(listener: RefusalListener): void;
   /** True while the driver has a usable connection. */
   isUp(): boolean;
 }
@@ -81,13 +84,14 @@ function acquire(uri: string): Shared {
 
 const boundedSchemas = new WeakSet<object>();
 
-/** The schema, whose models' writes are bounded too. */
-function bounded<Doc>(schema: Schema<Doc>): Schema<Doc> {
+/** The schema, whose models' writes are bounded too, and whose refused commands are told of. */
+function prepared<Doc>(schema: Schema<Doc>, now: () => number): Schema<Doc> {
   if (boundedSchemas.has(schema)) return schema;
   boundedSchemas.add(schema);
   schema.pre([...WRITES], { document: false, query: true }, function boundWrite() {
     if (this.getOptions().maxTimeMS === undefined) this.setOptions({ maxTimeMS: MAX_QUERY_MS });
   });
+  watchCommands(schema, now);
   return schema;
 }
 
@@ -118,6 +122,7 @@ async function compareClocks(connection: Connection, now: () => number): Promise
 
 /** What of a model makes its collection. */
 interface Preparable {
+  collection: { name: string };
   schema: { indexes(): unknown[] };
   createCollection(): Promise<unknown>;
   createIndexes(): Promise<unknown>;
@@ -131,12 +136,13 @@ const prepare = (model: Preparable): Promise<unknown> =>
 export function openStore(uri: string, now: () => number = Date.now): Store {
   const held = acquire(uri);
   const models: Preparable[] = [];
+  const listening: (() => void)[] = [];
   let open = true;
   return {
     model<Doc>(collection: string, schema: Schema<Doc>): Model<Doc> {
       const known = held.connection.models[collection];
       const model =
-        (known as Model<Doc> | undefined) ?? held.connection.model<Doc>(collection, bounded(schema), collection);
+        (known as Model<Doc> | undefined) ?? held.connection.model<Doc>(collection, prepared(schema, now), collection);
       models.push(model);
       return model;
     },
@@ -148,9 +154,13 @@ export function openStore(uri: string, now: () => number = Date.now): Store {
     async close() {
       if (!open) return;
       open = false;
+      for (const end of listening) end();
       if (--held.users > 0) return;
       shared.delete(uri);
       await held.connection.close();
+    },
+    onRefused(listener) {
+      for (const { collection } of models) listening.push(onRefusedCommand(held.connection, collection.name, listener));
     },
     isUp: () => held.connection.readyState === CONNECTED,
   };

@@ -6,7 +6,8 @@ import { collectionsOf } from "../house/rules.ts";
 import { readProject } from "../house/sources.ts";
 import { codeSpansOf, pageAt } from "./pages.ts";
 
-const services = readProject().filter((file) => file.path.startsWith("services/") && file.path.endsWith(".ts"));
+const product = readProject().filter((file) => /^(?:services|shared)\/.*\.ts$/.test(file.path));
+const services = product.filter((file) => file.path.startsWith("services/"));
 
 /** The words in inline code of one cell of a table's row; the row is known by its first cell. */
 const namesIn = (page: string, row: string, cell: number): string[] => {
@@ -95,7 +96,7 @@ describe("docs/operations.md", () => {
       [...(m[1] ?? "").matchAll(/`([^`]+)`/g)].map((n) => n[1] ?? ""),
     );
     expect(named.length).toBeGreaterThan(0);
-    expect(named.filter((event) => !services.some((file) => file.text.includes(`"${event}"`)))).toEqual([]);
+    expect(named.filter((event) => !product.some((file) => file.text.includes(`"${event}"`)))).toEqual([]);
   });
 });
 

@@ -130,7 +130,7 @@ export const errorCodesAreUsed = (files: readonly Source[], codes: readonly stri
 export const eventsAreEmitted = (files: readonly Source[], events: readonly string[]): Violation[] => {
   const emitted = new Set(
     files
-      .filter((f) => f.path.startsWith("services/"))
+      .filter((f) => /^(?:services|shared)\//.test(f.path))
       .flatMap((f) =>
         [...codeOf(f.text).code.matchAll(/\.\s*(?:emit|broadcast)\s*\(\s*["'`]([^"'`]+)["'`]/g)].map((m) => m[1]),
       ),

@@ -44,6 +44,7 @@ const SEEN: [string, Error, "duplicate" | "passing" | "refused" | "other"][] = [
     answer(50_593_821, "Use of the $expr operator is not permitted within the query predicate"),
     "refused",
   ],
+  ["an unknown expression in a write", answer(353_632_285, "Unrecognized expression '$no'"), "refused"],
   ["a fault within the database", answer(1, "something else"), "other"],
   ["an error of the program", new TypeError("violates nothing"), "other"],
 ];

@@ -15,6 +15,7 @@ export function openStore(): Store {
       simulatedModel(database.collection(collection, schema as never), schema as never, run) as never,
     open: () => Promise.resolve(),
     close: () => Promise.resolve(),
+    onRefused: () => undefined,
     isUp: () => true,
   };
 }
