@@ -1,6 +1,6 @@
 import type { Model } from "mongoose";
 import pLimit from "p-limit";
-import { isDuplicateKey } from "../../shared/database/database-errors.ts";
+import { isLostRace } from "../../shared/database/database-errors.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import {
   allocate,
@@ -136,7 +136,7 @@ export function numberSlots(model: Model<NumberDoc>, random: () => number): Numb
       const number = await model.findOneAndUpdate(filter, update, how).lean<Reserved>().exec();
       return number ? slotsOf([number], holders) : [];
     } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
+      if (!isLostRace(error)) throw error;
       // one of the holders asked elsewhere at the same time and has a slot there: that slot is the answer of both
       return renewHeld(holders, lease_seconds);
     }

@@ -33,6 +33,7 @@ const REFUSED = new Set<unknown>([
 ]);
 
 const DUPLICATE_KEY = 11_000;
+const WRITE_CONFLICT = 112;
 /** In these words PostgreSQL under a compatible database reports a unique key that another document has, with a code of its own. */
 const TAKEN = /violates (?:unique|exclusion) constraint/;
 const DEADLOCK = /deadlock detected/;
@@ -50,6 +51,13 @@ const isOfDatabase = (error: unknown): error is Record<string, unknown> =>
 /** True for a write that lost its unique key to another document, however the database words it: the error itself or one of its write errors. */
 export const isDuplicateKey = (error: unknown): boolean =>
   isRecord(error) && (error["code"] === DUPLICATE_KEY || says(error, TAKEN));
+
+/**
+ * True for a write that was not made because another was made first or at the same time: it lost its unique key, or was given up for
+ * the other (a write conflict, a deadlock). Whoever reads what is there now sees why, and may write again at once.
+ */
+export const isLostRace = (error: unknown): boolean =>
+  isDuplicateKey(error) || (isOfDatabase(error) && (error["code"] === WRITE_CONFLICT || says(error, DEADLOCK)));
 
 /** True where the database is away, changes its primary or is overtaxed: the same command may succeed later. */
 export const isPassing = (error: unknown): boolean =>

@@ -1,6 +1,6 @@
 import type { Model, PipelineStage } from "mongoose";
 import { fieldsByClock, NOW, whereByClock } from "../../../shared/database/database-clock.ts";
-import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
+import { isLostRace } from "../../../shared/database/database-errors.ts";
 import {
   EPOCH,
   hasLayout,
@@ -101,7 +101,7 @@ async function layOut(model: Model<RateWindowDoc>, id: string, max: number, seen
     return;
   }
   await model.create({ _id: id, ring, group, filled, opened }).catch((error: unknown) => {
-    if (!isDuplicateKey(error)) throw error;
+    if (!isLostRace(error)) throw error;
   });
 }
 

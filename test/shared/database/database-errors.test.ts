@@ -1,5 +1,11 @@
 import mongoose from "mongoose";
-import { isDuplicateKey, isPassing, isRefused, writeErrorsOf } from "../../../shared/database/database-errors.ts";
+import {
+  isDuplicateKey,
+  isLostRace,
+  isPassing,
+  isRefused,
+  writeErrorsOf,
+} from "../../../shared/database/database-errors.ts";
 import { codeOf } from "../../../shared/errors.ts";
 
 const { MongoServerError, MongoBulkWriteError, MongoNetworkError } = mongoose.mongo;
@@ -70,4 +76,17 @@ test("the write errors of an unordered bulk are told apart one by one; an error 
   expect(writeErrorsOf(bulk([lost, inOtherWords, deadlocked]))?.map(isDuplicateKey)).toEqual([true, true, false]);
   expect(writeErrorsOf(bulk([]))).toBeNull();
   expect(writeErrorsOf(answer(11_000, "E11000"))).toBeNull();
+});
+
+test("a write that was given up for another lost a race like one that lost its unique key; one without an answer may have been made", () => {
+  const lost = SEEN.filter(([, error]) => isLostRace(error) && isLostRace(overTheBus(error))).map(([what]) => what);
+  expect(lost).toEqual([
+    "a duplicate key",
+    "a duplicate key in other words",
+    "a findAndModify that lost its unique key",
+    "one that lost its id",
+    "a findAndModify given up for another",
+    "a write given up for another",
+    "a write conflict",
+  ]);
 });
