@@ -18,7 +18,7 @@ const IMPORTS_DEEP = 2;
 /** The text of a program with what it imports. */
 function programText(file: string, depth = IMPORTS_DEEP): string {
   const text = readFileSync(join(ROOT, file), "utf8");
-  const imported = [...text.matchAll(/from "(\.[^"]+)"/g)].map((m) => join(dirname(file), m[1] ?? ""));
+  const imported = [...text.matchAll(/(?:from |import\()"(\.[^"]+)"/g)].map((m) => join(dirname(file), m[1] ?? ""));
   return depth === 0 ? text : [text, ...imported.map((next) => programText(next, depth - 1))].join("\n");
 }
 

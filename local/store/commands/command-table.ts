@@ -1,7 +1,7 @@
 import { Double } from "bson";
 import { REST, sliced, type Slices } from "../budget.ts";
 import { aggregate } from "./aggregate.ts";
-import { encode, encodeReply } from "../bson/bson-writer.ts";
+import { encodeReply } from "../bson/bson-writer.ts";
 import type { Reply } from "../bson/bson-writer.ts";
 import { bulkWrite } from "./bulk-write.ts";
 import {
@@ -147,9 +147,9 @@ function* run(call: Call): Slices<Uint8Array> {
   return yield* once(call, `${Buffer.from(key.session).toString("hex")}.${key.txn}`, function* write() {
     const retries = new Retries(call.engine.storage);
     const first = retries.find(key);
-    call.progress = first === undefined ? undefined : Retries.progressOf(first);
+    call.progress = first === undefined ? undefined : retries.progressOf(key, first);
     if (first !== undefined && call.progress === undefined) return first;
-    call.keepProgress = (progress) => retries.keep(key, encode(progress), call.now.getTime());
+    call.keepProgress = (progress) => retries.keepProgress(key, progress, call.now.getTime());
     const made = yield* reply();
     retries.keep(key, made, call.now.getTime());
     return made;

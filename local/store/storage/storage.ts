@@ -44,6 +44,8 @@ export class Storage {
       CREATE TABLE IF NOT EXISTS indexes(id INTEGER PRIMARY KEY, collection INTEGER NOT NULL, spec BLOB NOT NULL, multikey INTEGER NOT NULL DEFAULT 0);
       CREATE TABLE IF NOT EXISTS retries(session BLOB PRIMARY KEY, txn INTEGER NOT NULL, at INTEGER NOT NULL, reply BLOB NOT NULL) WITHOUT ROWID;
       CREATE INDEX IF NOT EXISTS retries_at ON retries(at);
+      CREATE TABLE IF NOT EXISTS retry_pieces(id INTEGER PRIMARY KEY, session BLOB NOT NULL, piece BLOB NOT NULL);
+      CREATE INDEX IF NOT EXISTS retry_pieces_session ON retry_pieces(session);
       PRAGMA user_version=${FORMAT};`);
     this.db.exec("COMMIT");
   }

@@ -132,7 +132,11 @@ test("a retryable write cut off by the store's death goes on where it was, and d
   const done = { _id: 0, n: 1 };
   new Catalog(storage).ensure("d", "c").insert(done, encode(done));
   const progress = { n: 1, nModified: 0, upserted: [{ index: 0, _id: 0 }], errors: [], next: 1 };
-  new Retries(storage).keep({ session: session.buffer, txn: 1 }, encode(progress), Date.now());
+  const key = { session: session.buffer, txn: 1 };
+  new Retries(storage).keepProgress({ ...key, txn: 0 }, { ...progress, errors: [{ index: 7 }] }, Date.now());
+  const retries = new Retries(storage);
+  retries.keepProgress(key, { ...progress, n: 0, upserted: [], next: 0 }, Date.now());
+  retries.keepProgress(key, progress, Date.now());
   storage.close();
   const store = await startStore({ dir, port: 0 });
   const { socket, reply } = rawConnection(store.url);
@@ -143,4 +147,23 @@ test("a retryable write cut off by the store's death goes on where it was, and d
   socket.destroy();
   await store.close();
   rmSync(dir, { recursive: true });
+});
+
+test("what a retryable write has done is kept in proportion to it, however often the write rests", () => {
+  const storage = new Storage(":memory:");
+  const retries = new Retries(storage);
+  const key = { session: new UUID().buffer, txn: 1 };
+  const errors = Array.from({ length: 5000 }, (_, index) => ({ index, code: 11_000, errmsg: "E11000 duplicate key" }));
+  for (let next = 10; next <= errors.length; next += 10)
+    retries.keepProgress(key, { n: 0, errors: errors.slice(0, next), next }, 0);
+  const kept = storage.one("SELECT SUM(LENGTH(piece)) AS bytes FROM retry_pieces")?.["bytes"];
+  expect(kept).toBeLessThan(1.5 * encode({ errors }).length);
+  expect(new Retries(storage).progressOf(key, retries.find(key) ?? encode({ ok: 1 }))).toEqual({
+    n: 0,
+    next: 5000,
+    errors,
+  });
+  retries.keep(key, encode({ ok: 1 }), 0);
+  expect(storage.all("SELECT id FROM retry_pieces")).toEqual([]);
+  storage.close();
 });
