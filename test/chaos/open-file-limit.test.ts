@@ -11,8 +11,8 @@ const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_M
 /** Enough to run, and few enough to be used up by idle connections. */
 const OPEN_FILES = 200;
 const IDLE_CONNECTIONS = 300;
-/** Slow enough that a late answer on a busy machine does not end the call. */
-const TIME_SCALE = 4;
+/** Slow enough that the starved seconds are no silence after which a person hangs up, on a busy machine too. */
+const TIME_SCALE = 2;
 const STARVED_MS = 5000;
 const QUIET_MS = 200_000;
 const ANSWER_MS = 15_000;
