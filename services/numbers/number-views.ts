@@ -2,7 +2,7 @@ import type { ParamsOf } from "../../shared/bus.ts";
 import type { NumberRecord } from "../../shared/contracts/numbers.ts";
 import type { Static } from "../../shared/contracts/define.ts";
 import { fail } from "../../shared/errors.ts";
-import { countryOf, toE164 } from "../../shared/phone.ts";
+import { countryOf, soughtNumber, toE164 } from "../../shared/phone.ts";
 import { HAS_NO_FREE_SLOT, HAS_FREE_SLOT } from "./rules/slot-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import type { Owner } from "./ownership.ts";
@@ -56,15 +56,7 @@ export type NumberFilter = Pick<
 
 /** The filters of a list as a filter of the database. INVALID_PHONE_NUMBER. */
 export function filterOf({ phone_number, status, ...same }: NumberFilter): Record<string, unknown> {
-  const sought =
-    phone_number === undefined
-      ? undefined
-      : (toE164(phone_number) ??
-        fail(
-          "INVALID_PHONE_NUMBER",
-          "The filter phone_number is no valid phone number; write it in E.164 (in a URL the plus is %2B).",
-          { errors: [{ path: "phone_number", message: "is not a phone number in E.164, such as +14155550100" }] },
-        ));
+  const sought = phone_number === undefined ? undefined : soughtNumber(phone_number, "phone_number");
   return { ...same, ...withStatus(status), ...(sought === undefined ? {} : { phone_number: sought }) };
 }
 
