@@ -1,12 +1,14 @@
 import { parseArgs } from "node:util";
 import { startStore } from "./server.ts";
 import type { RunningStore } from "./server.ts";
+import { StoreDamaged } from "./storage/commit-record.ts";
 
 const MAX_PORT = 65_535;
 const BEAT_MS = 1000;
 
 function clear(error: unknown, dir: string, port: number): string {
   const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof StoreDamaged) return `store: ${message}`;
   if (message.includes("EADDRINUSE"))
     return `store: port ${port} is taken: choose another with --port, or 0 for a free one`;
   if (message.includes("database is locked"))
@@ -18,7 +20,11 @@ function clear(error: unknown, dir: string, port: number): string {
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { port: { type: "string", default: "0" }, dir: { type: "string", default: ".callagent/store" } },
+    options: {
+      port: { type: "string", default: "0" },
+      dir: { type: "string", default: ".callagent/store" },
+      "accept-loss": { type: "boolean", default: false },
+    },
   });
   const port = Number(values.port);
   if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
@@ -27,7 +33,7 @@ async function main(): Promise<void> {
   }
   let store: RunningStore;
   try {
-    store = await startStore({ dir: values.dir, port });
+    store = await startStore({ dir: values.dir, port, acceptLoss: values["accept-loss"] });
   } catch (error) {
     console.error(clear(error, values.dir, port));
     process.exit(1);

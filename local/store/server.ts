@@ -16,6 +16,8 @@ export interface StoreOptions {
   port: number;
   /** How often expired documents, idle cursors and old retry answers are removed. */
   sweepEveryMs?: number;
+  /** Start although acknowledged commits are missing or documents are damaged; those are removed. */
+  acceptLoss?: boolean;
   /** Told of unexpected errors; the default writes them to stderr. */
   report?: (error: unknown) => void;
 }
@@ -72,11 +74,13 @@ function sweeping(engine: Engine, turn: GroupCommit, everyMs: number, onError: (
   };
 }
 
-/** Starts the store on the loopback address. Errors: EADDRINUSE, an unwritable folder, a folder another store has open. */
+/** Starts the store on the loopback address. Errors: EADDRINUSE, an unwritable folder, a folder another store has open; StoreDamaged. */
 export async function startStore(options: StoreOptions): Promise<RunningStore> {
   const tell = options.report ?? report;
-  const storage = new Storage(options.dir);
+  const { acceptLoss = false } = options;
+  const storage = new Storage(options.dir, { acceptLoss, report: tell });
   const catalog = new Catalog(storage);
+  if (acceptLoss) catalog.dropDamaged();
   catalog.dropScratch();
   const engine: Engine = {
     storage,

@@ -35,6 +35,7 @@ export const CODES = {
   ConversionFailure: 241,
   NoSuchTransaction: 251,
   QueryExceededMemoryLimitNoDiskUseAllowed: 292,
+  DataCorruptionDetected: 301,
   InvalidIdField: 53,
   IDLUnknownField: 40415,
   IDLFailedToParse: 40414,

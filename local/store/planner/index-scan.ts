@@ -1,6 +1,6 @@
 import { REST, type Budget } from "../budget.ts";
 import { compareBytes, type Interval } from "../indexes/byte-order.ts";
-import type { Collection, Index, Stored } from "../storage/collection.ts";
+import { storedOf, type Collection, type Index, type Stored } from "../storage/collection.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { Plan } from "./query-plan.ts";
 import { outOfBounds, type Skip } from "./skip-scan.ts";
@@ -72,27 +72,27 @@ function pageOf(
   const rows =
     after === undefined
       ? storage.all(
-          `SELECT x.key AS key, x.rid AS rid, d.doc AS doc ${from} WHERE x.key >= ? AND x.key < ? ORDER BY x.key ${reverse ? "DESC, x.rid DESC" : ", x.rid"} LIMIT ?`,
+          `SELECT x.key AS key, x.rid AS rid, d.doc AS doc, d.crc AS crc ${from} WHERE x.key >= ? AND x.key < ? ORDER BY x.key ${reverse ? "DESC, x.rid DESC" : ", x.rid"} LIMIT ?`,
           interval.lo,
           hi,
           limit,
         )
       : reverse
         ? storage.all(
-            `SELECT x.key AS key, x.rid AS rid, d.doc AS doc ${from} WHERE x.key >= ? AND (x.key, x.rid) < (?, ?) ORDER BY x.key DESC, x.rid DESC LIMIT ?`,
+            `SELECT x.key AS key, x.rid AS rid, d.doc AS doc, d.crc AS crc ${from} WHERE x.key >= ? AND (x.key, x.rid) < (?, ?) ORDER BY x.key DESC, x.rid DESC LIMIT ?`,
             interval.lo,
             after.key,
             after.rid,
             limit,
           )
         : storage.all(
-            `SELECT x.key AS key, x.rid AS rid, d.doc AS doc ${from} WHERE (x.key, x.rid) > (?, ?) AND x.key < ? ORDER BY x.key, x.rid LIMIT ?`,
+            `SELECT x.key AS key, x.rid AS rid, d.doc AS doc, d.crc AS crc ${from} WHERE (x.key, x.rid) > (?, ?) AND x.key < ? ORDER BY x.key, x.rid LIMIT ?`,
             after.key,
             after.rid,
             hi,
             limit,
           );
-  return rows.map((row) => ({ key: blob(row["key"]), rid: integer(row["rid"]), bytes: blob(row["doc"]) }));
+  return rows.map((row) => ({ key: blob(row["key"]), ...storedOf(row) }));
 }
 
 function* scanIndex(
@@ -117,7 +117,7 @@ function* scanIndex(
         if (seen?.has(entry.rid) === true) continue;
         seen?.add(entry.rid);
         counters.docs++;
-        yield entry;
+        yield collection.checked(entry);
       }
       if (page.length < limit) break;
       after = page.at(-1);
@@ -220,12 +220,10 @@ function* skipThrough(
     const { hits, skip } = checkPage(p, index, page);
     counters.keys += page.length;
     // Read before anything is handed out: a scan may rest between two documents, and keys and documents must be of one moment.
-    for (const found of hits.map(({ rid }) => ({
-      rid,
-      bytes: blob(storage.one(`SELECT doc FROM d_${collection.id} WHERE rid = ?`, rid)?.["doc"]),
-    }))) {
+    for (const found of hits.map(({ rid }) => collection.stored(rid))) {
+      if (found === undefined) continue;
       counters.docs++;
-      yield found;
+      yield collection.checked(found);
     }
     if (page.length < limit) return;
     after = skip === undefined ? page.at(-1) : undefined;
@@ -260,7 +258,7 @@ function* scanCollection(
     const page = collection.page(rid, limit, reverse);
     for (const entry of page) {
       counters.docs++;
-      yield entry;
+      yield collection.checked(entry);
     }
     if (page.length < limit) return;
     rid = page.at(-1)?.rid ?? rid;

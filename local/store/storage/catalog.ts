@@ -60,6 +60,14 @@ export class Catalog {
     for (const c of this.list()) if (c.name.startsWith(SCRATCH)) this.drop(c);
   }
 
+  /** Removes damaged documents, and says how many: their loss was accepted. */
+  dropDamaged(): void {
+    for (const c of this.list()) {
+      const removed = c.removeDamaged();
+      if (removed > 0) this.storage.report(`${removed} damaged documents of ${c.ns} were removed`);
+    }
+  }
+
   /** A collection, or undefined. */
   find(db: string, name: string): Collection | undefined {
     return this.collections.get(`${db}.${name}`);
@@ -82,7 +90,7 @@ export class Catalog {
     const uuid = Buffer.from(randomUUID().replaceAll("-", ""), "hex");
     this.storage.write("INSERT INTO collections(db, name, uuid) VALUES(?, ?, ?)", db, name, uuid);
     const id = this.lastId();
-    this.storage.schema(`CREATE TABLE d_${id}(rid INTEGER PRIMARY KEY, doc BLOB NOT NULL)`);
+    this.storage.schema(`CREATE TABLE d_${id}(rid INTEGER PRIMARY KEY, doc BLOB NOT NULL, crc INTEGER)`);
     const collection = new Collection(this.storage, { id, db, name, uuid });
     this.collections.set(collection.ns, collection);
     this.createIndex(collection, ID_INDEX);

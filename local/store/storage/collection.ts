@@ -8,6 +8,7 @@ import { EMPTY_ARRAY, type KeyPart } from "../indexes/key-encoder.ts";
 import { field } from "../bson/paths.ts";
 import { blob, integer, type Storage } from "./storage.ts";
 import { isDoc, type Doc, type Value } from "../bson/values.ts";
+import { crc32 } from "node:zlib";
 import { ObjectId, Double, Decimal128, Binary, Long } from "bson";
 
 /** Documents read at once while an index is built. */
@@ -25,6 +26,19 @@ export interface Index {
 export interface Stored {
   rid: number;
   bytes: Uint8Array;
+  /** The checksum of the bytes that were stored; null when an older version stored them. */
+  crc: number | null;
+}
+
+/** A row of d_<id> (rid, doc, crc). */
+export function storedOf(row: Record<string, unknown>): Stored {
+  const { crc } = row;
+  return { rid: integer(row["rid"]), bytes: blob(row["doc"]), crc: crc === null ? null : integer(crc) };
+}
+
+/** The checksum of a document's bytes, signed: sqlite keeps it in four bytes. */
+function checksum(bytes: Uint8Array): number {
+  return crc32(bytes) | 0;
 }
 
 /** One collection: its documents (table d_<id>, in order of insertion) and its indexes (tables x_<id>). */
@@ -76,7 +90,7 @@ export class Collection {
     for (const [index, k] of made) this.refuseDuplicates(index, k, rid);
     this.nextRid++;
     this.changes++;
-    this.storage.write(`INSERT INTO d_${this.id}(rid, doc) VALUES(?, ?)`, rid, bytes);
+    this.storage.write(`INSERT INTO d_${this.id}(rid, doc, crc) VALUES(?, ?, ?)`, rid, bytes, checksum(bytes));
     for (const [index, k] of made) this.addKeys(index, k, rid);
   }
 
@@ -94,7 +108,7 @@ export class Collection {
       changes.push([index, old, next]);
     }
     this.changes++;
-    this.storage.write(`UPDATE d_${this.id} SET doc = ? WHERE rid = ?`, bytes, rid);
+    this.storage.write(`UPDATE d_${this.id} SET doc = ?, crc = ? WHERE rid = ?`, bytes, checksum(bytes), rid);
     for (const [index, old, next] of changes) this.changeKeys(index, old, next, rid);
     return bytes;
   }
@@ -143,10 +157,47 @@ export class Collection {
     });
   }
 
-  /** A document's bytes; undefined when it is no longer there. */
-  read(rid: number): Uint8Array | undefined {
-    const row = this.storage.one(`SELECT doc FROM d_${this.id} WHERE rid = ?`, rid);
-    return row === undefined ? undefined : blob(row["doc"]);
+  /** A document, not yet checked; undefined when it is no longer there. */
+  stored(rid: number): Stored | undefined {
+    const row = this.storage.one(`SELECT rid, doc, crc FROM d_${this.id} WHERE rid = ?`, rid);
+    return row === undefined ? undefined : storedOf(row);
+  }
+
+  /** A document that is about to be used, when its bytes are those that were stored. Errors: DataCorruptionDetected. */
+  checked<T extends Stored>(stored: T): T {
+    if (this.isWhole(stored)) return stored;
+    const error = new StoreError(
+      "DataCorruptionDetected",
+      `document ${stored.rid} of ${this.ns} is damaged in the store's file: its bytes are not those that were stored. Restore a backup, or start the store once with --accept-loss, which removes damaged documents`,
+    );
+    this.storage.report(error.message);
+    throw error;
+  }
+
+  private isWhole({ bytes, crc }: Stored): boolean {
+    return crc === null || crc === checksum(bytes);
+  }
+
+  /** Removes the documents that are damaged; their number. What they were in the indexes is found by their place alone. */
+  removeDamaged(): number {
+    let removed = 0;
+    for (const stored of this.everything()) {
+      if (this.isWhole(stored)) continue;
+      removed++;
+      this.changes++;
+      this.storage.write(`DELETE FROM d_${this.id} WHERE rid = ?`, stored.rid);
+      for (const index of this.indexes) this.storage.write(`DELETE FROM x_${index.id} WHERE rid = ?`, stored.rid);
+    }
+    return removed;
+  }
+
+  private *everything(): Generator<Stored, void> {
+    for (
+      let batch = this.page(0, BUILD_BATCH, false);
+      batch.length > 0;
+      batch = this.page(batch.at(-1)?.rid ?? 0, BUILD_BATCH, false)
+    )
+      yield* batch;
   }
 
   /** How many documents there are. */
@@ -154,12 +205,12 @@ export class Collection {
     return integer(this.storage.one(`SELECT count(*) AS n FROM d_${this.id}`)?.["n"]);
   }
 
-  /** Documents after `rid` in order of insertion (before it when `reverse`), at most `limit`. */
+  /** Documents after `rid` in order of insertion (before it when `reverse`), at most `limit`, not yet checked. */
   page(rid: number, limit: number, reverse: boolean): Stored[] {
     const sql = reverse
-      ? `SELECT rid, doc FROM d_${this.id} WHERE rid < ? ORDER BY rid DESC LIMIT ?`
-      : `SELECT rid, doc FROM d_${this.id} WHERE rid > ? ORDER BY rid LIMIT ?`;
-    return this.storage.all(sql, rid, limit).map((row) => ({ rid: integer(row["rid"]), bytes: blob(row["doc"]) }));
+      ? `SELECT rid, doc, crc FROM d_${this.id} WHERE rid < ? ORDER BY rid DESC LIMIT ?`
+      : `SELECT rid, doc, crc FROM d_${this.id} WHERE rid > ? ORDER BY rid LIMIT ?`;
+    return this.storage.all(sql, rid, limit).map(storedOf);
   }
 
   /** Attaches an index read from the file. */
@@ -170,16 +221,10 @@ export class Collection {
   /** Builds a new index over all documents. Errors: DuplicateKey; the caller drops the half-made table. */
   build(id: number, definition: IndexDefinition): Index {
     const index: Index = { id, definition, keys: new KeyMaker(definition), multikey: false };
-    for (
-      let batch = this.page(0, BUILD_BATCH, false);
-      batch.length > 0;
-      batch = this.page(batch.at(-1)?.rid ?? 0, BUILD_BATCH, false)
-    ) {
-      for (const { rid, bytes } of batch) {
-        const made = index.keys.keysOf(decode(bytes));
-        this.refuseDuplicates(index, made, rid);
-        this.addKeys(index, made, rid);
-      }
+    for (const stored of this.everything()) {
+      const made = index.keys.keysOf(decode(this.checked(stored).bytes));
+      this.refuseDuplicates(index, made, stored.rid);
+      this.addKeys(index, made, stored.rid);
     }
     this.indexes.push(index);
     return index;

@@ -2,13 +2,23 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { SQLInputValue, StatementSync } from "node:sqlite";
+import { checkFiles, CommitRecord, DATA_FILE } from "./commit-record.ts";
 
 const PAGE_BYTES = 8192;
 const CACHE_KIB = 128 * 1024;
 const CHECKPOINT_PAGES = 8000;
 const WAL_LIMIT_BYTES = 128 * 1024 * 1024;
-const FILE_NAME = "store.sqlite";
-const FORMAT = 1;
+/** 2: documents have checksums, commits are counted. Files of format 1 are brought to it. */
+const FORMAT = 2;
+const IN_MEMORY = ":memory:";
+
+/** How a store is opened. */
+export interface StorageOptions {
+  /** Start although commits or documents are lost. */
+  acceptLoss?: boolean;
+  /** Told of losses and of damaged documents. */
+  report?: (error: unknown) => void;
+}
 
 /**
  * The sqlite file and its one transaction. All writes of one event-loop turn share a transaction, committed before any of
@@ -25,19 +35,36 @@ export class Storage {
   /** The piece of work at hand: none, one that has not written yet, the transaction's only one, or one behind a savepoint. */
   private piece: "none" | "unwritten" | "whole" | "savepoint" = "none";
 
-  /** Opens or creates the store. Errors: the folder is not writable, or another process has the store open. */
-  constructor(dir: string) {
-    if (dir !== ":memory:") mkdirSync(dir, { recursive: true });
-    this.db = new DatabaseSync(dir === ":memory:" ? dir : join(dir, FILE_NAME));
+  /** Told of what a person should know. */
+  readonly report: (error: unknown) => void;
+  private commits = 0;
+  /** None in memory: what ends with the process cannot be missing from a file. */
+  private readonly record: CommitRecord | undefined;
+
+  /** Opens or creates the store. Errors: the folder is not writable, another process has the store open; StoreDamaged. */
+  constructor(dir: string, { acceptLoss = false, report = () => undefined }: StorageOptions = {}) {
+    this.report = report;
+    if (dir !== IN_MEMORY) {
+      mkdirSync(dir, { recursive: true });
+      this.commits = checkFiles(dir, acceptLoss, report);
+    }
+    this.db = new DatabaseSync(dir === IN_MEMORY ? dir : join(dir, DATA_FILE));
     this.db
       .exec(`PRAGMA page_size=${PAGE_BYTES}; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
       PRAGMA cache_size=-${CACHE_KIB}; PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${WAL_LIMIT_BYTES}; PRAGMA temp_store=MEMORY;`);
     // Taking a write lock now makes a second store on the same folder fail at once, with a clear error.
     this.db.exec("BEGIN IMMEDIATE");
-    const version = this.one("PRAGMA user_version")?.["user_version"];
-    if (version !== 0 && version !== FORMAT)
+    // Made before the file begins to count: a file that counts has a record.
+    if (dir !== IN_MEMORY) this.record = new CommitRecord(dir, this.commits);
+    this.makeTables(dir);
+    this.db.exec("COMMIT");
+  }
+
+  private makeTables(dir: string): void {
+    const version = integer(this.one("PRAGMA user_version")?.["user_version"]);
+    if (version > FORMAT)
       throw new Error(
-        `${dir} holds a store of format ${String(version)}, this program reads format ${FORMAT}: move the folder away`,
+        `${dir} holds a store of format ${version}, this program reads format ${FORMAT}: move the folder away`,
       );
     this.db.exec(`
       CREATE TABLE IF NOT EXISTS collections(id INTEGER PRIMARY KEY, db TEXT NOT NULL, name TEXT NOT NULL, uuid BLOB NOT NULL, UNIQUE(db, name));
@@ -45,9 +72,13 @@ export class Storage {
       CREATE TABLE IF NOT EXISTS retries(session BLOB PRIMARY KEY, txn INTEGER NOT NULL, at INTEGER NOT NULL, reply BLOB NOT NULL) WITHOUT ROWID;
       CREATE INDEX IF NOT EXISTS retries_at ON retries(at);
       CREATE TABLE IF NOT EXISTS retry_pieces(id INTEGER PRIMARY KEY, session BLOB NOT NULL, piece BLOB NOT NULL);
-      CREATE INDEX IF NOT EXISTS retry_pieces_session ON retry_pieces(session);
-      PRAGMA user_version=${FORMAT};`);
-    this.db.exec("COMMIT");
+      CREATE INDEX IF NOT EXISTS retry_pieces_session ON retry_pieces(session);`);
+    if (version === FORMAT) return;
+    for (const row of this.all("SELECT id FROM collections"))
+      this.db.exec(`ALTER TABLE d_${integer(row["id"])} ADD COLUMN crc INTEGER`);
+    this.db.exec(
+      `CREATE TABLE commits(n INTEGER NOT NULL); INSERT INTO commits VALUES(0); PRAGMA user_version=${FORMAT}`,
+    );
   }
 
   /** A prepared statement, made once per text. */
@@ -126,8 +157,10 @@ export class Storage {
   /** Commits what this turn wrote. */
   commit(): void {
     if (!this.transaction) return;
+    if (this.record !== undefined) this.prepare("UPDATE commits SET n = ?").run(this.commits + 1);
     this.db.exec("COMMIT");
     this.transaction = false;
+    this.record?.write(++this.commits);
   }
 
   /** Takes back what this turn wrote. */
@@ -143,6 +176,7 @@ export class Storage {
     if (!this.db.isOpen) return;
     this.commit();
     this.db.close();
+    this.record?.close();
   }
 }
 

@@ -1,5 +1,6 @@
 import { REST, UNLIMITED } from "../budget.ts";
 import { compareValues } from "../bson/comparison.ts";
+import { StoreError } from "../bson/errors.ts";
 import type { Collection, Index } from "./collection.ts";
 import type { Engine } from "../commands/context.ts";
 import { prepare } from "../query/query-execution.ts";
@@ -44,13 +45,23 @@ function sweepIndex(engine: Engine, collection: Collection, index: Index, second
   return removed;
 }
 
+/** One sweep; a damaged document stops that of its own index alone, which has not yet written then (it was reported when it was read). */
+function sweepWhole(engine: Engine, collection: Collection, index: Index, seconds: number, now: Date): number {
+  try {
+    return sweepIndex(engine, collection, index, seconds, now);
+  } catch (error) {
+    if (error instanceof StoreError && error.codeName === "DataCorruptionDetected") return 0;
+    throw error;
+  }
+}
+
 /** One pass over all TTL indexes; true when a batch was full and another pass is due at once. */
 export function sweepExpired(engine: Engine, now: Date): boolean {
   let full = false;
   for (const collection of engine.catalog.list()) {
     for (const index of collection.indexes) {
       const seconds = index.definition.expireAfterSeconds;
-      if (seconds !== undefined && sweepIndex(engine, collection, index, seconds, now) >= BATCH) full = true;
+      if (seconds !== undefined && sweepWhole(engine, collection, index, seconds, now) >= BATCH) full = true;
     }
   }
   return full;

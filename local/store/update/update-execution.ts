@@ -167,10 +167,10 @@ function* changing(
 
 function reread(collection: Collection, m: Match, test: (doc: Doc) => boolean): Match | undefined {
   if (collection.dropped) throw new StoreError("QueryPlanKilled", `collection dropped: ${collection.ns}`);
-  const bytes = collection.read(m.rid);
-  if (bytes === undefined) return undefined;
-  if (Buffer.compare(bytes, m.bytes) === 0) return m;
-  const now = new Match({ rid: m.rid, bytes });
+  const stored = collection.stored(m.rid);
+  if (stored === undefined) return undefined;
+  if (Buffer.compare(stored.bytes, m.bytes) === 0) return m;
+  const now = new Match(collection.checked(stored));
   return test(now.doc) ? now : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { fork, spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -13,18 +13,22 @@ import { frameCommand, rawConnection } from "./fixtures/store-under-test.ts";
 
 const MAIN = fileURLToPath(new URL("../../../local/store/main.ts", import.meta.url));
 let dir: string;
+/** What the started stores wrote to stderr. */
+let said: string;
 beforeEach(() => {
+  said = "";
   dir = mkdtempSync(join(tmpdir(), "callagent-store-test-"));
 });
 afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-function start(): Promise<{ child: ChildProcess; url: string; ended: Promise<number | null> }> {
-  const child = fork(MAIN, ["--dir", dir, "--port", "0"], {
-    stdio: ["ignore", "pipe", "inherit", "ipc"],
+function start(...more: string[]): Promise<{ child: ChildProcess; url: string; ended: Promise<number | null> }> {
+  const child = fork(MAIN, ["--dir", dir, "--port", "0", ...more], {
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
     execArgv: [],
   });
+  child.stderr?.on("data", (data: Buffer) => (said += data.toString()));
   const ended = new Promise<number | null>((resolve) => {
     child.once("exit", (code) => resolve(code));
   });
@@ -39,39 +43,54 @@ function start(): Promise<{ child: ChildProcess; url: string; ended: Promise<num
   });
 }
 
-test("every acknowledged write is there after kill -9 and a restart", async () => {
+/** What the writers have been told: documents inserted, and how often each was changed at least. */
+interface Acknowledged {
+  inserted: number[];
+  bumped: Map<number, number>;
+}
+
+/** Twenty writers on a store in a process of its own, which is killed after so many acknowledged inserts. */
+async function writeUntilKilled(acked: Acknowledged, enough: number): Promise<void> {
   const { child, url, ended } = await start();
   const client = await new MongoClient(url, { serverSelectionTimeoutMS: 500, socketTimeoutMS: 2000 }).connect();
   const c = client.db("d").collection<Document>("c");
   await c.createIndex({ n: 1 }, { unique: true });
-  const acked: number[] = [];
-  const bumped = new Map<number, number>();
-  let next = 0;
+  // No unacknowledged insert of a former life is in the way.
+  let next = ((await c.find().sort({ n: -1 }).limit(1).toArray())[0]?.["n"] ?? -1) + 1;
+  const until = acked.inserted.length + enough;
   const writers = Array.from({ length: 20 }, async () => {
     for (;;) {
       const n = next++;
       try {
         await c.insertOne({ _id: n as never, n, bumps: 0 });
-        acked.push(n);
+        acked.inserted.push(n);
         const after = await c.findOneAndUpdate({ n: n - (n % 7) }, { $inc: { bumps: 1 } }, { returnDocument: "after" });
-        if (after !== null) bumped.set(after["n"], Math.max(bumped.get(after["n"]) ?? 0, after["bumps"]));
+        if (after !== null) acked.bumped.set(after["n"], Math.max(acked.bumped.get(after["n"]) ?? 0, after["bumps"]));
       } catch {
         return;
       }
-      if (acked.length >= 600) child.kill("SIGKILL");
+      if (acked.inserted.length >= until) child.kill("SIGKILL");
     }
   });
   await Promise.all(writers);
   await ended;
   await client.close();
-  expect(acked.length).toBeGreaterThanOrEqual(600);
-  const store = await startStore({ dir, port: 0 });
+}
+
+test("every acknowledged write is there after many a kill -9, and each start is silent", async () => {
+  const acked: Acknowledged = { inserted: [], bumped: new Map() };
+  const rounds = [400, 1, 90, 7, 150];
+  for (const enough of rounds) await writeUntilKilled(acked, enough);
+  expect(acked.inserted.length).toBeGreaterThanOrEqual(rounds.reduce((a, b) => a + b));
+  const reports: unknown[] = [];
+  const store = await startStore({ dir, port: 0, report: (e) => reports.push(e) });
   const again = await new MongoClient(store.url).connect();
   const docs = await again.db("d").collection<Document>("c").find().toArray();
   const found = new Map(docs.map((d) => [d["n"], d["bumps"]]));
-  expect(acked.filter((n) => !found.has(n))).toEqual([]);
-  expect([...bumped].filter(([n, bumps]) => found.get(n) < bumps)).toEqual([]);
-  for (const n of acked.slice(0, 50)) expect(await again.db("d").collection("c").countDocuments({ n })).toBe(1);
+  expect(acked.inserted.filter((n) => !found.has(n))).toEqual([]);
+  expect([...acked.bumped].filter(([n, bumps]) => found.get(n) < bumps)).toEqual([]);
+  for (const n of acked.inserted.slice(0, 50))
+    expect(await again.db("d").collection("c").countDocuments({ n })).toBe(1);
   expect(
     await again
       .db("d")
@@ -80,7 +99,8 @@ test("every acknowledged write is there after kill -9 and a restart", async () =
   ).toBe(docs.length);
   await again.close();
   await store.close();
-}, 30_000);
+  expect([reports, said]).toEqual([[], ""]);
+}, 60_000);
 
 test("a restart keeps documents to the type, indexes, and the answers of retryable writes", async () => {
   const doc = {
@@ -162,6 +182,25 @@ test("the program: SIGTERM and a lost parent end it with 0; a taken port, a fold
   const second = await start();
   second.child.disconnect();
   expect(await second.ended).toBe(0);
+}, 20_000);
+
+test("the program: commits that are missing are one clear line on stderr, and --accept-loss starts it", async () => {
+  await writeUntilKilled({ inserted: [], bumped: new Map() }, 20);
+  truncateSync(join(dir, "store.sqlite-wal"), 40_000);
+  expect(spawnSync(process.execPath, [MAIN, "--dir", dir], { encoding: "utf8" })).toMatchObject({
+    status: 1,
+    stdout: "",
+    stderr: expect.stringMatching(
+      /^store: .*store\.sqlite lacks \d+ of \d+ acknowledged commits: .*--accept-loss.*\n$/,
+    ),
+  });
+  const { child, ended } = await start("--accept-loss");
+  child.disconnect();
+  expect(await ended).toBe(0);
+  expect(said).toMatch(/^store: .* lacks .* acknowledged commits: .*\n$/);
+  const again = await start();
+  again.child.disconnect();
+  expect(await again.ended).toBe(0);
 }, 20_000);
 
 test("startStore in-process: a taken port is an error and leaves the folder free", async () => {
