@@ -1,6 +1,6 @@
 import type { BrokerOptions } from "moleculer";
 import { ownDeps } from "./shared/process/process-deps.ts";
-import { AjvValidator } from "./shared/validator.ts";
+import { BusValidator } from "./shared/bus/bus-validator.ts";
 
 const { env } = ownDeps();
 
@@ -17,7 +17,7 @@ const config: BrokerOptions = {
   nodeID: env.NODE_ID ?? null,
   // the types of 0.15.2 leave out URL strings, which the code accepts
   transporter: (env.TRANSPORTER ?? null) as NonNullable<BrokerOptions["transporter"]> | null,
-  validator: new AjvValidator(),
+  validator: new BusValidator(),
   requestTimeout: REQUEST_TIMEOUT_MS,
   heartbeatInterval: HEARTBEAT_SECONDS,
   heartbeatTimeout: HEARTBEAT_TIMEOUT_SECONDS,

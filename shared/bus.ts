@@ -1,6 +1,6 @@
 import type { CallingOptions, Context, Service, ServiceBroker, ServiceSchema } from "moleculer";
 import type { Contracts } from "./contracts/index.ts";
-import { contracts } from "./contracts/index.ts";
+import { contractOf, contracts } from "./contracts/index.ts";
 import type { Static, TSchema } from "./contracts/define.ts";
 import { depsOf, type ProcessDeps } from "./process/process-deps.ts";
 import { refusalAlarm } from "./database/refusal-alarm.ts";
@@ -76,10 +76,7 @@ export interface Implementation<S extends ServiceName> {
 export type Handlers<S extends ServiceName, A extends keyof ActionsOf<S>> = Pick<Implementation<S>["actions"], A>;
 
 const optionsOf = (name: ActionName, how: CallHow | undefined): CallingOptions => {
-  const [service = "", action = ""] = name.split(".");
-  const contract = (contracts as Record<string, { actions: Record<string, { timeout_ms?: number }> }>)[service]
-    ?.actions[action];
-  const timeout = how?.timeout_ms ?? contract?.timeout_ms;
+  const timeout = how?.timeout_ms ?? contractOf(name)?.timeout_ms;
   return { ...(timeout === undefined ? {} : { timeout }), ...(how?.node === undefined ? {} : { nodeID: how.node }) };
 };
 

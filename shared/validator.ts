@@ -1,6 +1,5 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { Errors, Validators } from "moleculer";
 import type { TSchema } from "./contracts/define.ts";
 import type { ValidationIssue } from "./errors.ts";
 
@@ -45,31 +44,6 @@ function isRedundant(e: ErrorObject, all: readonly ErrorObject[]): boolean {
 /** ajv's errors as issues a person can read. */
 export const issuesOf = (errors: readonly ErrorObject[] | null | undefined): ValidationIssue[] =>
   (errors ?? []).filter((e, _i, all) => !isRedundant(e, all)).map((e) => ({ path: pathOf(e), message: messageOf(e) }));
-
-const isJsonSchema = (s: Record<string, unknown>): boolean =>
-  s["type"] === "object" && typeof s["properties"] === "object";
-
-/** Puts the contracts' JSON Schemas to ajv in Moleculer's validator slot; Moleculer's own $node actions keep theirs. */
-export class AjvValidator extends Validators.Fastest {
-  constructor() {
-    super({ paramName: "params" });
-  }
-
-  override compile(schema: Record<string, unknown>): Validators.Base.CheckerFunction {
-    if (!isJsonSchema(schema)) return super.compile(schema);
-    const check = compiled(schema);
-    const checker = (params: unknown) => check(params) || issuesOf(check.errors);
-    return checker as unknown as Validators.Base.CheckerFunction; // moleculer types the checker's answer narrower than it accepts
-  }
-
-  override validate(params: Record<string, unknown>, schema: Record<string, unknown>): boolean {
-    if (!isJsonSchema(schema)) return super.validate(params, schema);
-    const check = compiled(schema);
-    if (!check(params))
-      throw new Errors.ValidationError("Parameters validation error!", "VALIDATION_ERROR", issuesOf(check.errors));
-    return true;
-  }
-}
 
 const cache = new WeakMap<object, ValidateFunction>();
 

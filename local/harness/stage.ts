@@ -7,7 +7,7 @@ import { readEnv, type Env } from "../../shared/process/env.ts";
 import { provideDeps } from "../../shared/process/process-deps.ts";
 import { randomIds } from "../../shared/ids.ts";
 import { rootLog } from "../../shared/process/log.ts";
-import { AjvValidator } from "../../shared/validator.ts";
+import { BusValidator } from "../../shared/bus/bus-validator.ts";
 
 /** A stage for contract tests: the services on one broker, the caller on another, JSON between them. */
 export interface Stage {
@@ -75,7 +75,7 @@ const brokerOptions = (namespace: string, nodeID: string): BrokerOptions => ({
   namespace,
   nodeID,
   transporter: "Fake",
-  validator: new AjvValidator(),
+  validator: new BusValidator(),
   requestTimeout: 10_000,
   logger: false,
   tracking: { enabled: true },

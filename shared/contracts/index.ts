@@ -7,7 +7,7 @@
  * an attempt, a **conversation** is our side. **Facts** are what was recorded of both; the **outcome** is the one word computed from them.
  * A **webhook event** announces a finished lead to the client; a **delivery** sends it, in one or more tries.
  */
-import { IsoTime, Nullable, Type } from "./define.ts";
+import { IsoTime, Nullable, Type, type ActionContract } from "./define.ts";
 import { auth } from "./auth.ts";
 import { blacklist } from "./blacklist.ts";
 import { config } from "./config.ts";
@@ -53,3 +53,10 @@ export const contracts = {
 };
 
 export type Contracts = typeof contracts;
+
+/** The contract of an action by its name on the bus, `leads.push`; undefined: there is none. */
+export function contractOf(name: string): ActionContract | undefined {
+  const [service = "", action = ""] = name.split(".");
+  const of: Record<string, { actions: Record<string, ActionContract> }> = contracts;
+  return of[service]?.actions[action];
+}

@@ -11,7 +11,7 @@ import { readEnv } from "../../../shared/process/env.ts";
 import { provideDeps } from "../../../shared/process/process-deps.ts";
 import { callRef, randomIds } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/process/log.ts";
-import { AjvValidator } from "../../../shared/validator.ts";
+import { BusValidator } from "../../../shared/bus/bus-validator.ts";
 import { standIn } from "../../harness/stage.ts";
 import { LAG_RESOLUTION_MS, type ProcessRequest, type ProcessMessage } from "./ipc-messages.ts";
 
@@ -20,7 +20,7 @@ import { LAG_RESOLUTION_MS, type ProcessRequest, type ProcessMessage } from "./i
 const env = readEnv();
 const broker = new ServiceBroker({
   namespace: "bench-voice",
-  validator: new AjvValidator(),
+  validator: new BusValidator(),
   requestTimeout: 10_000,
   logger: false,
   tracking: { enabled: true },

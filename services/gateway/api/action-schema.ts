@@ -1,6 +1,8 @@
 import type { ActionName } from "../../../shared/bus.ts";
-import { contracts } from "../../../shared/contracts/index.ts";
+import { contractOf } from "../../../shared/contracts/index.ts";
+import type { ValidationIssue } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/json.ts";
+import { issueChecker } from "../../../shared/validator.ts";
 
 /** A JSON Schema as plain data. */
 export type Schema = Record<string, unknown>;
@@ -9,12 +11,16 @@ const plain = (schema: unknown): Schema => JSON.parse(JSON.stringify(schema)) as
 
 /** What an action takes and gives, as plain JSON Schemas without the library's own marks. */
 export function schemasOf(action: ActionName): { params: Schema; result: Schema } {
-  const [service = "", name = ""] = action.split(".");
-  const contract = (contracts as Record<string, { actions: Record<string, { params: unknown; result: unknown }> }>)[
-    service
-  ]?.actions[name];
+  const contract = contractOf(action);
   if (!contract) throw new Error(`no contract has the action ${action}`);
   return { params: plain(contract.params), result: plain(contract.result) };
+}
+
+/** A check of what an action is given against its contract, to the letter: unknown fields are issues. */
+export function paramsChecker(action: ActionName): (params: unknown) => ValidationIssue[] {
+  const contract = contractOf(action);
+  if (!contract) throw new Error(`no contract has the action ${action}`);
+  return issueChecker(contract.params);
 }
 
 /** The properties of an object schema; empty where it has none. */

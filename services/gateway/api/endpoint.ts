@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { Errors } from "moleculer";
 import type { ActionName, Bus, ParamsOf } from "../../../shared/bus.ts";
 import type { By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -6,6 +7,7 @@ import type { Identifier } from "./bearer.ts";
 import { parseJson, readBytes } from "../http/body.ts";
 import { answer, answerJson, type Exchange, type Handler, type Refuser } from "../http/exchange.ts";
 import type { Limits } from "../http/request-limits.ts";
+import { paramsChecker } from "./action-schema.ts";
 import { paramsReader, type Given } from "./params.ts";
 import { refuse, type Row } from "../routes/row.ts";
 
@@ -15,9 +17,15 @@ const queryOf = (target: string): URLSearchParams => {
   return new URLSearchParams(at < 0 ? "" : target.slice(at + 1));
 };
 
-/** Parameters come from outside: the callee validates them against the contract, so their type is only claimed here. */
-export const ask = (bus: Bus, action: ActionName, params: Record<string, unknown>): Promise<unknown> =>
-  bus.call(action, params as ParamsOf<ActionName>);
+/**
+ * Calls an action with parameters from outside, checked to the letter of its contract: the services themselves pass over fields that they do not know.
+ * VALIDATION_FAILED with every issue.
+ */
+export async function ask(bus: Bus, action: ActionName, params: Record<string, unknown>): Promise<unknown> {
+  const issues = paramsChecker(action)(params);
+  if (issues.length > 0) throw new Errors.ValidationError("Parameters validation error!", "VALIDATION_ERROR", issues);
+  return bus.call(action, params as ParamsOf<ActionName>);
+}
 
 /** What a request gives without its body. */
 export const givenWithoutBody = ({ path, target, req }: Exchange): Omit<Given, "body"> => ({

@@ -7,7 +7,7 @@ import { readEnv } from "../../../shared/process/env.ts";
 import { provideDeps } from "../../../shared/process/process-deps.ts";
 import { randomIds, sha256 } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/process/log.ts";
-import { AjvValidator } from "../../../shared/validator.ts";
+import { BusValidator } from "../../../shared/bus/bus-validator.ts";
 import { asAdmin, asMerchant, asReseller, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
@@ -92,7 +92,7 @@ describe("log-in", () => {
   });
 
   test("a second replica with another ADMIN_PASSWORD leaves the admin as it is", async () => {
-    const replica = new ServiceBroker({ logger: false, nodeID: "replica", validator: new AjvValidator() });
+    const replica = new ServiceBroker({ logger: false, nodeID: "replica", validator: new BusValidator() });
     const second = readEnv({
       ...env,
       LOG_LEVEL: "silent",
@@ -243,7 +243,7 @@ describe("server-to-server tokens", () => {
 
 describe("start", () => {
   const create = (over: Record<string, string>): void => {
-    const broker = new ServiceBroker({ logger: false, validator: new AjvValidator() });
+    const broker = new ServiceBroker({ logger: false, validator: new BusValidator() });
     const given = readEnv({ LOG_LEVEL: "silent", ...over });
     provideDeps(broker, { env: given, clock, ids: randomIds, log: rootLog(given), random: Math.random });
     broker.createService(auth);

@@ -6,7 +6,7 @@ import { readEnv } from "../../../shared/process/env.ts";
 import { provideDeps } from "../../../shared/process/process-deps.ts";
 import { randomIds } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/process/log.ts";
-import { AjvValidator } from "../../../shared/validator.ts";
+import { BusValidator } from "../../../shared/bus/bus-validator.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
 
@@ -89,7 +89,7 @@ describe("every answer", () => {
 describe("the server", () => {
   const on = (port: string) => {
     const env = readEnv({ LOG_LEVEL: "silent", HTTP_HOST: "127.0.0.1", HTTP_PORT: port, SHUTDOWN_GRACE_SECONDS: "1" });
-    const broker = new ServiceBroker({ logger: false, validator: new AjvValidator() });
+    const broker = new ServiceBroker({ logger: false, validator: new BusValidator() });
     provideDeps(broker, { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random });
     broker.createService(gateway);
     return broker;

@@ -78,7 +78,8 @@ describe("every row is judged by itself", () => {
     );
     expect(await it.db.collection("leads").countDocuments({ request_id: /^between-/ })).toBe(rows.length);
   });
-  test.each(rows.filter(([, row]) => typeof row === "function"))(
+  // alone, an unknown field is the gateway's to refuse: over the bus it is what a later version says
+  test.each(rows.filter(([what, row]) => typeof row === "function" && what !== "an unknown field"))(
     "alone, %s is refused with the same code",
     async (_, row, code) => {
       const alone = await it.stage.bus

@@ -150,7 +150,6 @@ describe("a merchant", () => {
   test.each([
     ["an empty reason", { reason: "" }],
     ["a reason without end", { reason: "x".repeat(501) }],
-    ["a field there is not", { until: "tomorrow" }],
   ])("%s is refused by the contract", async (_what, wrong) => {
     const { m } = await world();
     expect(

@@ -9,7 +9,7 @@ import { systemClock } from "../../../shared/time/clock.ts";
 import { provideDeps } from "../../../shared/process/process-deps.ts";
 import { randomIds } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/process/log.ts";
-import { AjvValidator } from "../../../shared/validator.ts";
+import { BusValidator } from "../../../shared/bus/bus-validator.ts";
 import { asAdmin, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 import { configurationRecord } from "../fixtures/configuration-record.ts";
 
@@ -85,7 +85,7 @@ beforeAll(async () => {
     namespace: stage.broker.namespace,
     nodeID: "replica-2",
     transporter: "Fake",
-    validator: new AjvValidator(),
+    validator: new BusValidator(),
     logger: false,
     requestTimeout: 10_000,
     registry: { preferLocal: false },

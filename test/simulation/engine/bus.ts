@@ -1,5 +1,4 @@
-import { contracts } from "../../../shared/contracts/index.ts";
-import type { TSchema } from "../../../shared/contracts/define.ts";
+import { contractOf } from "../../../shared/contracts/index.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import { never, type Process, type SimLife, type Stage } from "./process.ts";
@@ -52,9 +51,7 @@ const checkers = new Map<string, (params: unknown) => ValidationIssue[]>();
 function faultsIn(name: string, params: unknown): ValidationIssue[] {
   let check = checkers.get(name);
   if (!check) {
-    const [service = "", action = ""] = name.split(".");
-    const contract = (contracts as unknown as Record<string, { actions: Record<string, { params: TSchema }> }>)[service]
-      ?.actions[action];
+    const contract = contractOf(name);
     if (!contract) throw new Error(`the contracts know no action ${name}`);
     check = issueChecker(contract.params);
     checkers.set(name, check);
