@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ServiceDeps } from "./bus.ts";
+import type { Bus, ParamsOf, ServiceDeps } from "./bus/bus.ts";
 import { errorForLog } from "./process/log.ts";
 
 /** Writes an entry of the audit log after the action took effect. A failure is logged and undoes nothing; it never throws. */

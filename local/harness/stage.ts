@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { ServiceBroker, type BrokerOptions, type ServiceSchema } from "moleculer";
-import { busOf, service, type Bus, type Implementation } from "../../shared/bus.ts";
+import { busOf, service, type Bus, type Implementation } from "../../shared/bus/bus.ts";
 import { systemClock, type Clock } from "../../shared/time/clock.ts";
 import { contracts, type Contracts } from "../../shared/contracts/index.ts";
 import { readEnv, type Env } from "../../shared/process/env.ts";

@@ -1,4 +1,4 @@
-import { service } from "../../shared/bus.ts";
+import { service } from "../../shared/bus/bus.ts";
 import { auditSchema } from "./audit/audit.model.ts";
 import { auditRepository } from "./audit/audit.repository.ts";
 import { auditLog } from "./audit/audit-log.ts";

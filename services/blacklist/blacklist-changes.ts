@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus/bus.ts";
 import { recordAudit } from "../../shared/audit.ts";
 import { fail } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/process/log.ts";

@@ -1,4 +1,4 @@
-import { service } from "../../shared/bus.ts";
+import { service } from "../../shared/bus/bus.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { readPage } from "../../shared/page.ts";
 import { soughtNumber } from "../../shared/phone.ts";

@@ -1,4 +1,4 @@
-import type { Handlers } from "../../shared/bus.ts";
+import type { Handlers } from "../../shared/bus/bus.ts";
 import type { ConfigurationRecord } from "../../shared/contracts/records/configuration.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { pageFilter, pageOf, pageSize, readPage } from "../../shared/page.ts";

@@ -1,4 +1,4 @@
-import { service } from "../../shared/bus.ts";
+import { service } from "../../shared/bus/bus.ts";
 import { failAs, refusal } from "../../shared/errors.ts";
 import {
   changeConfiguration,

@@ -1,5 +1,5 @@
 import type { WebSocket } from "ws";
-import type { ServiceDeps } from "../../shared/bus.ts";
+import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import { VARIABLES } from "../../shared/process/variables.ts";
 import { callEvaluations } from "./evaluation/call-evaluations.ts";
 import { speechCacheWarmer } from "./pipelines/cascaded/speech-cache-warmer.ts";

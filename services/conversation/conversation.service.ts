@@ -1,4 +1,4 @@
-import { service } from "../../shared/bus.ts";
+import { service } from "../../shared/bus/bus.ts";
 import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";

@@ -1,5 +1,5 @@
 import { recencyCache } from "../../shared/cache.ts";
-import type { ServiceDeps } from "../../shared/bus.ts";
+import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import { recordingStores } from "../../shared/storage/recordings.ts";
 import { createBackground } from "./background.ts";
 import { callSchema } from "./call/calls.model.ts";

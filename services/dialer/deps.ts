@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../shared/bus.ts";
+import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import type { Cache } from "../../shared/cache.ts";
 import type { RecordingStores } from "../../shared/storage/recordings.ts";
 import type { Background } from "./background.ts";

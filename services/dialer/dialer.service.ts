@@ -1,4 +1,4 @@
-import { service } from "../../shared/bus.ts";
+import { service } from "../../shared/bus/bus.ts";
 import { endCall, sendDtmf, transferCall } from "./call/call-control.ts";
 import { callHistory } from "./call/call-history.ts";
 import { startLoops, type Loops } from "./call/call-sweep.ts";

@@ -1,5 +1,5 @@
 import { batched, chunks } from "../../shared/batching.ts";
-import type { Bus, ParamsOf } from "../../shared/bus.ts";
+import type { Bus, ParamsOf } from "../../shared/bus/bus.ts";
 import type { Preparation, Prepared } from "../../shared/contracts/conversation.ts";
 import { codeOf, fail } from "../../shared/errors.ts";
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { ParamsOf } from "../../shared/bus.ts";
+import type { ParamsOf } from "../../shared/bus/bus.ts";
 import { fail } from "../../shared/errors.ts";
 import { readBytes, textOf } from "./http/body.ts";
 import { answer, type Handler, type Refuser } from "./http/exchange.ts";

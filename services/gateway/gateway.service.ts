@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Context, Service, ServiceSchema } from "moleculer";
 import ApiGateway from "moleculer-web";
-import { busOf, type EventOf } from "../../shared/bus.ts";
+import { busOf, type EventOf } from "../../shared/bus/bus.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { contracts } from "../../shared/contracts/index.ts";
 import { depsOf } from "../../shared/process/process-deps.ts";

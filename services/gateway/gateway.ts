@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Bus } from "../../shared/bus.ts";
+import type { Bus } from "../../shared/bus/bus.ts";
 import { Failure } from "../../shared/errors.ts";
 import type { ProcessDeps } from "../../shared/process/process-deps.ts";
 import { recordingStores } from "../../shared/storage/recordings.ts";

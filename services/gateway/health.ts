@@ -1,4 +1,4 @@
-import type { ActionName, Bus, EventOf } from "../../shared/bus.ts";
+import type { ActionName, Bus, EventOf } from "../../shared/bus/bus.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import { CATALOGUE, codeOf } from "../../shared/errors.ts";
 import type { Row } from "./routes/row.ts";

@@ -1,6 +1,6 @@
 import { pipeline } from "node:stream/promises";
 import type { ServerResponse } from "node:http";
-import type { ResultOf } from "../../shared/bus.ts";
+import type { ResultOf } from "../../shared/bus/bus.ts";
 import { fail } from "../../shared/errors.ts";
 import type { ProcessDeps } from "../../shared/process/process-deps.ts";
 import { sha256 } from "../../shared/ids.ts";

@@ -1,6 +1,6 @@
 import { recordAudit } from "../../shared/audit.ts";
 import { chunks } from "../../shared/batching.ts";
-import type { Bus, ParamsOf, ResultOf } from "../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf } from "../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
 import type { LeadStatus } from "../../shared/contracts/records/lead.ts";
 import { isUuid } from "../../shared/ids.ts";

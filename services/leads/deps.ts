@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../shared/bus.ts";
+import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import type { FinishedDoc } from "./lists/lead-views.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 

@@ -1,4 +1,4 @@
-import { service, type ServiceDeps } from "../../shared/bus.ts";
+import { service, type ServiceDeps } from "../../shared/bus/bus.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { abortLeads } from "./abort.ts";

@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import type { ServiceDeps } from "../../shared/bus.ts";
+import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import { chunks } from "../../shared/batching.ts";
 import { plusMs } from "../../shared/time/clock.ts";
 import { MAX_EVENTS_PER_REQUEST, type WebhookEvent } from "../../shared/contracts/webhook.ts";

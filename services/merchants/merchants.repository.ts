@@ -1,5 +1,5 @@
 import type { Model } from "mongoose";
-import type { ListFilter } from "../../shared/bus.ts";
+import type { ListFilter } from "../../shared/bus/bus.ts";
 import type { Scope } from "../../shared/contracts/records/identity.ts";
 import { newestOf, type PageFilter } from "../../shared/page.ts";
 import type { MerchantDoc } from "./merchants.model.ts";

@@ -1,4 +1,4 @@
-import { service } from "../../shared/bus.ts";
+import { service } from "../../shared/bus/bus.ts";
 import { deploymentSchema } from "./pauses/deployment.model.ts";
 import { merchantActions } from "./merchants.ts";
 import { resellerActions } from "./resellers.ts";

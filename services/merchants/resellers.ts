@@ -1,5 +1,5 @@
 import { recordAudit } from "../../shared/audit.ts";
-import type { Bus, Handlers, ServiceDeps } from "../../shared/bus.ts";
+import type { Bus, Handlers, ServiceDeps } from "../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
 import type { ResellerRecord } from "../../shared/contracts/merchants.ts";
 import { fail, failEmptyChange } from "../../shared/errors.ts";

@@ -1,4 +1,4 @@
-import type { Bus } from "../../shared/bus.ts";
+import type { Bus } from "../../shared/bus/bus.ts";
 
 /** What a reseller or merchant still owns; null: nothing. */
 export async function ownedResources(

@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ServiceDeps } from "../../shared/bus.ts";
+import type { Bus, ParamsOf, ServiceDeps } from "../../shared/bus/bus.ts";
 import { scopeOf, type By, type Scope } from "../../shared/contracts/records/identity.ts";
 import { fail } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/process/log.ts";

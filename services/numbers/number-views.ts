@@ -1,4 +1,4 @@
-import type { ParamsOf } from "../../shared/bus.ts";
+import type { ParamsOf } from "../../shared/bus/bus.ts";
 import type { NumberRecord } from "../../shared/contracts/numbers.ts";
 import type { Static } from "../../shared/contracts/define.ts";
 import { fail } from "../../shared/errors.ts";

@@ -1,7 +1,7 @@
 import type { By, Scope } from "../../shared/contracts/records/identity.ts";
 import type { NumberPatch } from "../../shared/contracts/numbers.ts";
 import { fail } from "../../shared/errors.ts";
-import type { ParamsOf, ResultOf } from "../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../shared/bus/bus.ts";
 
 /** The owner of a number; nulls: the shared pool. */
 export interface Owner {

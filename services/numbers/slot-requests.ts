@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf } from "../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf } from "../../shared/bus/bus.ts";
 import { countryOf } from "../../shared/phone.ts";
 import type { NumberSlots } from "./number-slots.repository.ts";
 

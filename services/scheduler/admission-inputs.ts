@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import type { ResultOf, ServiceDeps } from "../../shared/bus.ts";
+import type { ResultOf, ServiceDeps } from "../../shared/bus/bus.ts";
 import type { Plan } from "../../shared/contracts/config.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { DIALLED_MODES, type WaitingLead } from "../../shared/contracts/records/lead.ts";

@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import type { ServiceDeps } from "../../shared/bus.ts";
+import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import { plusMs } from "../../shared/time/clock.ts";
 import { noFacts } from "../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";

@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import { chunks } from "../../shared/batching.ts";
-import type { ServiceDeps } from "../../shared/bus.ts";
+import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import { crashPoint } from "../../shared/process/crash.ts";
 import {
   createDispositions,

@@ -1,4 +1,4 @@
-import { service, type Implementation, type ServiceDeps } from "../../shared/bus.ts";
+import { service, type Implementation, type ServiceDeps } from "../../shared/bus/bus.ts";
 import { recencyCache } from "../../shared/cache.ts";
 import { isRefused } from "../../shared/database/database-errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";

@@ -1,4 +1,4 @@
-import { service } from "../../shared/bus.ts";
+import { service } from "../../shared/bus/bus.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { addressRefusal, type AddressPolicy } from "../../shared/egress/egress-address.ts";
 import { fail } from "../../shared/errors.ts";

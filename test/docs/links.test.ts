@@ -7,7 +7,7 @@ import { codeSpansOf, pages, proseOf, ROOT, type Page } from "./pages.ts";
 
 const sources = readProject().filter((file) => /^services\/.*\.ts$/.test(file.path));
 
-/** A path as seen from the project's root, with or without a name that the file holds: `shared/bus.ts:service`. */
+/** A path as seen from the project's root, with or without a name that the file holds: `shared/bus/bus.ts:service`. */
 const FROM_ROOT = /^(?:services|shared|deploy|local|test|docs)\/\S*$/;
 /** The same below `services/`: `leads/abort.ts:abort`. */
 const FROM_SERVICES = /^[a-z][\w-]*(?:\/[\w.-]+)+\.ts(?::\w+)?$/;
@@ -81,11 +81,11 @@ describe("the checks themselves", () => {
   });
   test("notice a path or a name in it that is gone", () => {
     const bad = page(
-      "`shared/gone.ts` `shared/bus.ts` `shared/bus.ts:service` `shared/bus.ts:gone` `services/<any>/gone.ts` `services/*/*.service.ts` `a/b` `auth/gone.ts` `auth/auth.service.ts`",
+      "`shared/gone.ts` `shared/bus/bus.ts` `shared/bus/bus.ts:service` `shared/bus/bus.ts:gone` `services/<any>/gone.ts` `services/*/*.service.ts` `a/b` `auth/gone.ts` `auth/auth.service.ts`",
     );
     expect(brokenPaths(bad)).toEqual([
       "shared/gone.ts",
-      "shared/bus.ts:gone",
+      "shared/bus/bus.ts:gone",
       "services/<any>/gone.ts",
       "auth/gone.ts",
     ]);

@@ -93,7 +93,7 @@ describe("the bus and the environment", () => {
       ),
     ).toEqual([]);
   });
-  test("the bus is used through shared/bus.ts", () => expect(faults(house.busIsTyped(code))).toEqual([]));
+  test("the bus is used through shared/bus/bus.ts", () => expect(faults(house.busIsTyped(code))).toEqual([]));
   test("every code of the catalogue is given, every event of a contract emitted", () => {
     const events = Object.values(contracts).flatMap((c) => Object.keys(c.events));
     expect(faults(structure.errorCodesAreUsed(code, Object.keys(CATALOGUE)))).toEqual([]);

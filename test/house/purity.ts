@@ -16,7 +16,7 @@ const IMPURE: readonly [RegExp, string][] = [
   [/\brandom(?:UUID|Bytes|Int)\b/g, "randomness"],
 ];
 const FORBIDDEN =
-  /^(?:mongoose|mongodb|moleculer|moleculer-web|undici|ws|nats|openai|twilio|pino|node:(?:fs|net|http|https|dns|child_process|timers|worker_threads)(?:\/.*)?|shared\/(?:bus|database\/mongo|process\/(?:env|process-deps|log)|time\/loop)\.ts)$/;
+  /^(?:mongoose|mongodb|moleculer|moleculer-web|undici|ws|nats|openai|twilio|pino|node:(?:fs|net|http|https|dns|child_process|timers|worker_threads)(?:\/.*)?|shared\/(?:bus\/(?:bus|bus-validator)|database\/mongo|process\/(?:env|process-deps|log)|time\/loop)\.ts)$/;
 
 /** Expands the list: `folder/*` is every file in it. Entries that name nothing are returned apart. */
 export function pureFiles(files: readonly Source[], list: readonly string[]): { pure: Source[]; missing: string[] } {

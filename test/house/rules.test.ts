@@ -87,8 +87,8 @@ const BAD: [string, (files: Source[]) => house.Violation[], Record<string, strin
   [
     "the bus in a pure file",
     pureTogether,
-    { "services/a/pure.ts": 'import { busOf } from "../../shared/bus.ts";' },
-    "services/a/pure.ts:1 imports shared/bus.ts",
+    { "services/a/pure.ts": 'import { busOf } from "../../shared/bus/bus.ts";' },
+    "services/a/pure.ts:1 imports shared/bus/bus.ts",
   ],
   [
     "chance behind a pure file",

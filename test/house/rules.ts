@@ -194,9 +194,9 @@ export const clockHasOnePlace = (files: readonly Source[]): Violation[] => {
 /** Section 4, 3: one typed bus. */
 export const busIsTyped = (files: readonly Source[]): Violation[] =>
   matches(
-    files.filter((f) => inProduct(f.path) && f.path !== "shared/bus.ts"),
+    files.filter((f) => inProduct(f.path) && f.path !== "shared/bus/bus.ts"),
     /\b(?:ctx|context|broker)\s*\??\.\s*(?:call|mcall|emit|broadcast|broadcastLocal)\s*[<(]/g,
-    "raw ctx.call / broker.call; use the Bus of shared/bus.ts",
+    "raw ctx.call / broker.call; use the Bus of shared/bus/bus.ts",
   );
 
 /** Section 4, 3: who asks is an explicit parameter. */

@@ -1,4 +1,4 @@
-import { service, type Bus } from "../../shared/bus.ts";
+import { service, type Bus } from "../../shared/bus/bus.ts";
 
 /** Negative type tests of the bus: tsc fails when one of these stops being an error. */
 export async function check(bus: Bus): Promise<void> {

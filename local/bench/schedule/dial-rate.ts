@@ -4,7 +4,7 @@ import { intent } from "../../../services/dialer/call/call-state-machine.ts";
 import { callSchema } from "../../../services/dialer/call/calls.model.ts";
 import { createCalls, type Calls } from "../../../services/dialer/call/calls.repository.ts";
 import leadsService from "../../../services/leads/leads.service.ts";
-import type { Bus, ParamsOf } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf } from "../../../shared/bus/bus.ts";
 import type { ClaimedLead, DueLead } from "../../../shared/contracts/records/lead.ts";
 import { randomIds } from "../../../shared/ids.ts";
 import { setStage, standIn } from "../../harness/stage.ts";

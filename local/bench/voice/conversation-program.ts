@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { ServiceBroker } from "moleculer";
 import { twilioStream } from "../../../services/dialer/carriers/twilio/stream.ts";
 import conversation from "../../../services/conversation/conversation.service.ts";
-import { busOf } from "../../../shared/bus.ts";
+import { busOf } from "../../../shared/bus/bus.ts";
 import { systemClock } from "../../../shared/time/clock.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { readEnv } from "../../../shared/process/env.ts";

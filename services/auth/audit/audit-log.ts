@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { scopeOf } from "../../../shared/contracts/records/identity.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { readPage } from "../../../shared/page.ts";

@@ -1,4 +1,4 @@
-import type { Bus } from "../../../shared/bus.ts";
+import type { Bus } from "../../../shared/bus/bus.ts";
 
 /**
  * Whether the reseller and merchant of a user or token exist and are active; otherwise neither may act. Never cached here: the gateway's

@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { emailForm } from "./login.ts";
 import { MIN_PASSWORD, type Passwords } from "./passwords.ts";
 import type { UsersRepository } from "../users/users.repository.ts";

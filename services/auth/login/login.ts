@@ -1,4 +1,4 @@
-import type { Handling, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { Handling, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { Passwords } from "./passwords.ts";
 import { isTenantActive } from "./account-status.ts";

@@ -1,4 +1,4 @@
-import type { Bus, Handling, ServiceDeps } from "../../../shared/bus.ts";
+import type { Bus, Handling, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";

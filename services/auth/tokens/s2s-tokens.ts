@@ -1,4 +1,4 @@
-import type { Bus, Handlers, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { Bus, Handlers, ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import type { S2sTokenRecord } from "../../../shared/contracts/auth.ts";
 import { scopeOf } from "../../../shared/contracts/records/identity.ts";

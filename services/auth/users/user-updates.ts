@@ -1,4 +1,4 @@
-import type { Handlers, ServiceDeps } from "../../../shared/bus.ts";
+import type { Handlers, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { scopeOf, type By, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { fail, failEmptyChange } from "../../../shared/errors.ts";
 import type { AuditLog } from "../audit/audit-log.ts";

@@ -1,4 +1,4 @@
-import type { Bus, Handlers, ServiceDeps } from "../../../shared/bus.ts";
+import type { Bus, Handlers, ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { UserRecord } from "../../../shared/contracts/auth.ts";
 import { scopeOf } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";

@@ -1,5 +1,5 @@
 import { recordAudit } from "../../../shared/audit.ts";
-import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";

@@ -1,4 +1,4 @@
-import type { Handlers, ParamsOf } from "../../../shared/bus.ts";
+import type { Handlers, ParamsOf } from "../../../shared/bus/bus.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationDoc } from "../configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";

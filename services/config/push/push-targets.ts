@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { cached, timedCache } from "../../../shared/cache.ts";
 import { refusal, type Refusal } from "../../../shared/errors.ts";
 import { isUuid } from "../../../shared/ids.ts";

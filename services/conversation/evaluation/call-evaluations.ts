@@ -1,5 +1,5 @@
 import { exponentialMs } from "../../../shared/time/backoff.ts";
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { Evaluation, ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import { taskSet, within } from "../../../shared/time/deadline.ts";

@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { CompiledTemplate } from "../session/compiled-templates.ts";
 import { frameClock } from "../transport/frame-clock.ts";
 import type { SessionRecordings } from "../recording/session-recordings.ts";

@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { ModelUse } from "../../../shared/contracts/records/models.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { recencyCache, type Cache } from "../../../shared/cache.ts";

@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { readdir, rm, stat, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { localFolder } from "../../../shared/storage/local-folder.ts";
 import type { Storage } from "../../../shared/storage/port.ts";

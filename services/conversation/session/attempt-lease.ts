@@ -1,5 +1,5 @@
 import { exponentialMs } from "../../../shared/time/backoff.ts";
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { keepLease } from "../../../shared/time/lease-keeper.ts";

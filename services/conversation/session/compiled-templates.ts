@@ -1,4 +1,4 @@
-import type { Bus } from "../../../shared/bus.ts";
+import type { Bus } from "../../../shared/bus/bus.ts";
 import { recencyCache } from "../../../shared/cache.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { fail } from "../../../shared/errors.ts";

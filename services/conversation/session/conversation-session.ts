@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";

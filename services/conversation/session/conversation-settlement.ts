@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { noFacts, type ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";

@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import type { DialogueEvent, Effect } from "../dialogue/dialogue-state.ts";

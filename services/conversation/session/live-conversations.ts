@@ -1,4 +1,4 @@
-import type { ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { taskSet, within } from "../../../shared/time/deadline.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";

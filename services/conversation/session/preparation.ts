@@ -1,4 +1,4 @@
-import type { Bus, ResultOf } from "../../../shared/bus.ts";
+import type { Bus, ResultOf } from "../../../shared/bus/bus.ts";
 import type { Clock } from "../../../shared/time/clock.ts";
 import type { Preparation, Prepared } from "../../../shared/contracts/conversation.ts";
 import type { Engine } from "../../../shared/contracts/records/models.ts";

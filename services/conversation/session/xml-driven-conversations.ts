@@ -1,4 +1,4 @@
-import type { Bus } from "../../../shared/bus.ts";
+import type { Bus } from "../../../shared/bus/bus.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import type { XmlTurn, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { fail } from "../../../shared/errors.ts";

@@ -1,4 +1,4 @@
-import type { ResultOf } from "../../../shared/bus.ts";
+import type { ResultOf } from "../../../shared/bus/bus.ts";
 import type { CallHistory, CarrierEventHistory } from "../../../shared/contracts/dialer.ts";
 import type { DialerParts } from "../deps.ts";
 import type { CallDoc } from "./calls.model.ts";

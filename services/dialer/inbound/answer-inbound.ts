@@ -1,4 +1,4 @@
-import type { ResultOf } from "../../../shared/bus.ts";
+import type { ResultOf } from "../../../shared/bus/bus.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";

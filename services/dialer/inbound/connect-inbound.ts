@@ -1,4 +1,4 @@
-import type { CallHow } from "../../../shared/bus.ts";
+import type { CallHow } from "../../../shared/bus/bus.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { fail } from "../../../shared/errors.ts";

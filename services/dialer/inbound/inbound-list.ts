@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { scopeOf } from "../../../shared/contracts/records/identity.ts";
 import type { InboundCallRecord } from "../../../shared/contracts/records/inbound.ts";
 import { readPage } from "../../../shared/page.ts";

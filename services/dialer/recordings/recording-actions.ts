@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import { isLive } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";

@@ -1,4 +1,4 @@
-import type { ActionName } from "../../../shared/bus.ts";
+import type { ActionName } from "../../../shared/bus/bus.ts";
 import { contractOf } from "../../../shared/contracts/index.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/json.ts";

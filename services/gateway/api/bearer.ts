@@ -1,4 +1,4 @@
-import type { Bus } from "../../../shared/bus.ts";
+import type { Bus } from "../../../shared/bus/bus.ts";
 import { timedCache } from "../../../shared/cache.ts";
 import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { By } from "../../../shared/contracts/records/identity.ts";

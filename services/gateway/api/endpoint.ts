@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { Errors } from "moleculer";
-import type { ActionName, Bus, ParamsOf } from "../../../shared/bus.ts";
+import type { ActionName, Bus, ParamsOf } from "../../../shared/bus/bus.ts";
 import type { By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { Identifier } from "./bearer.ts";

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Bus } from "../../../shared/bus.ts";
+import type { Bus } from "../../../shared/bus/bus.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
 import { sendCompressed } from "./compression.ts";
 import { problemOf, type ProblemContext } from "./http-errors.ts";

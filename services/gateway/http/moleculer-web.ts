@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Alias, IncomingRequest, Route } from "moleculer-web";
-import { busOf } from "../../../shared/bus.ts";
+import { busOf } from "../../../shared/bus/bus.ts";
 import { Failure } from "../../../shared/errors.ts";
 import type { Handler } from "./exchange.ts";
 

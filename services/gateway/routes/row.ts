@@ -1,4 +1,4 @@
-import type { ActionName, ParamsOf } from "../../../shared/bus.ts";
+import type { ActionName, ParamsOf } from "../../../shared/bus/bus.ts";
 import type { By, Role } from "../../../shared/contracts/records/identity.ts";
 import type { ErrorCode } from "../../../shared/errors.ts";
 import type { Answering } from "../http/http-errors.ts";

@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { hasNulKey } from "../push/lead-document.ts";
 import { evaluationFields, evaluationHistory, preCheckHistory } from "../rules/attempt-record.ts";
 import { annotate } from "../rules/lead-state-machine.ts";

@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { fail } from "../../../shared/errors.ts";
 import { maskPhone } from "../../../shared/process/log.ts";

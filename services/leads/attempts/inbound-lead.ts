@@ -1,4 +1,4 @@
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { Explanation } from "../../../shared/contracts/records/explanation.ts";

@@ -1,4 +1,4 @@
-import type { ListFilter } from "../../../shared/bus.ts";
+import type { ListFilter } from "../../../shared/bus/bus.ts";
 import { soughtNumber } from "../../../shared/phone.ts";
 
 /** What leads are narrowed by: plain values only, put together by us. `from` is inclusive, `to` exclusive, both by created_at. */

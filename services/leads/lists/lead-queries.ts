@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { isUuid } from "../../../shared/ids.ts";

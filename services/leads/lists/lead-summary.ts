@@ -1,5 +1,5 @@
 import type { PipelineStage } from "mongoose";
-import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { fail } from "../../../shared/errors.ts";
 import { OUTCOMES } from "../rules/outcomes.ts";

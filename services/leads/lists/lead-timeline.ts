@@ -1,4 +1,4 @@
-import type { ResultOf } from "../../../shared/bus.ts";
+import type { ResultOf } from "../../../shared/bus/bus.ts";
 import type { CallHistory, CarrierEventHistory } from "../../../shared/contracts/dialer.ts";
 import type { TimelineEvent } from "../../../shared/contracts/records/lead-views.ts";
 import type { DeliveryRecord } from "../../../shared/contracts/webhook.ts";

@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { DIALLED_MODES, type ExecutionMode } from "../../../shared/contracts/records/lead.ts";

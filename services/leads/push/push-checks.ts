@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { inScope, scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { codeOf, refusal, type Refusal } from "../../../shared/errors.ts";
 import { toE164 } from "../../../shared/phone.ts";

@@ -1,4 +1,4 @@
-import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { PushInput } from "../../../shared/contracts/leads.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
 import { failAs, refusal, type Refusal } from "../../../shared/errors.ts";

@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import type { DueLead, QueueHead } from "../../../shared/contracts/records/lead.ts";
 import { drop } from "../rules/lead-state-machine.ts";
 import { toDue } from "../lists/lead-views.ts";

@@ -1,5 +1,5 @@
 import { recordAudit } from "../../../shared/audit.ts";
-import type { Bus, Handlers, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { Bus, Handlers, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import type { MerchantRecord } from "../../../shared/contracts/merchants.ts";
 import { fail } from "../../../shared/errors.ts";

@@ -2,7 +2,7 @@ import type { Plan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import type { GateName } from "../../../shared/contracts/records/explanation.ts";
 import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/records/lead.ts";
-import type { ParamsOf, ResultOf } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { windowState, type CallingWindow, type WindowState } from "../../../shared/calling-window.ts";
 import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
 import { MS_PER_SECOND, plusMs, plusSeconds } from "../../../shared/time/clock.ts";

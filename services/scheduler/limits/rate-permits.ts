@@ -1,4 +1,4 @@
-import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import { carrierLimit, carrierWindowId, configurationWindowId, toRateLimit } from "./rules/rate-limits.ts";
 import type { Acquired, RateWindows } from "./rate-windows.repository.ts";

@@ -1,5 +1,5 @@
 import { chunks } from "../../../shared/batching.ts";
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { recencyCache, type Cache } from "../../../shared/cache.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { Pause } from "../admission/gates.ts";

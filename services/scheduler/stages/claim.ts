@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { ClaimedLead } from "../../../shared/contracts/records/lead.ts";
 import type { StageResult } from "../dispositions.ts";
 import type { ReservedLead } from "./reserve-slots.ts";

@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { recencyCache } from "../../../shared/cache.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { errorForLog } from "../../../shared/process/log.ts";

@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import type { ParamsOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { isFailure } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { ringableState } from "../admission/gates.ts";

@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { Cache } from "../../../shared/cache.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { DueLead } from "../../../shared/contracts/records/lead.ts";

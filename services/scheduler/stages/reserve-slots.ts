@@ -1,5 +1,5 @@
 import pLimit from "p-limit";
-import type { ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { Cache } from "../../../shared/cache.ts";
 import { callRef, sha256 } from "../../../shared/ids.ts";
 import { countryOf } from "../../../shared/phone.ts";

@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { chunks } from "../../../shared/batching.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { Queue, QueueSchedule } from "../memory/queue-schedule.ts";

@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
 import type { HostSlots } from "../hosts/host-slots.ts";

@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { taskSet } from "../../../shared/time/deadline.ts";

@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { WebhookEvent } from "../../../shared/contracts/webhook.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";

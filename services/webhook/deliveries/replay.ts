@@ -1,4 +1,4 @@
-import type { ServiceDeps } from "../../../shared/bus.ts";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";

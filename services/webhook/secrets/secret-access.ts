@@ -1,5 +1,5 @@
 import { recordAudit } from "../../../shared/audit.ts";
-import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { inScope, scopeOf } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { Owner, Secrets } from "./secrets.repository.ts";

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import auth from "../../../services/auth/auth.service.ts";
 import { identifier, REMEMBER_MS, type Identifier } from "../../../services/gateway/api/bearer.ts";
 import merchants from "../../../services/merchants/merchants.service.ts";
-import type { Bus, ParamsOf } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf } from "../../../shared/bus/bus.ts";
 import { asAdmin, asMerchant, asReseller, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { MongoClient, type Db } from "mongodb";
 import auth from "../../../services/auth/auth.service.ts";
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { asAdmin, asReseller, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { needing } from "../../fixtures/database-abilities.ts";

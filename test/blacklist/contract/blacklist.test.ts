@@ -1,5 +1,5 @@
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { codeOf, type FailureData } from "../../../shared/errors.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import {

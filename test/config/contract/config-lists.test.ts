@@ -1,5 +1,5 @@
 import config from "../../../services/config/config.service.ts";
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { needing } from "../../fixtures/database-abilities.ts";
 import { servedBy } from "../../fixtures/query-plan.ts";
 import { asAdmin, asMerchant, asReseller, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";

@@ -1,5 +1,5 @@
 import mongoose from "mongoose";
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { configCalls, failing, tenant, UNKNOWN } from "../fixtures/config-calls.ts";
 import { configStage } from "../fixtures/config-stage.ts";
 

@@ -1,4 +1,4 @@
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import type { TemplateInput } from "../../../shared/contracts/records/template.ts";
 import { asAdmin, asMerchant, asReseller, asUser, until } from "../../../local/harness/stage.ts";
 import {

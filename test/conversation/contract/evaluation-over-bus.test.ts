@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { callEvaluations, type CallEvaluations } from "../../../services/conversation/evaluation/call-evaluations.ts";
 import { chatModel } from "../../../services/conversation/providers/llm/chat-model.ts";
 import { openAiChat } from "../../../services/conversation/providers/llm/openai-chat.ts";
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { systemClock } from "../../../shared/time/clock.ts";
 import type { Evaluation, ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";

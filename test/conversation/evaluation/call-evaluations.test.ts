@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { callEvaluations, type EvaluatedCall } from "../../../services/conversation/evaluation/call-evaluations.ts";
 import { ModelError, type ChatModel, type ModelAnswer } from "../../../services/conversation/providers/port.ts";
-import type { Bus, ParamsOf } from "../../../shared/bus.ts";
+import type { Bus, ParamsOf } from "../../../shared/bus/bus.ts";
 import type { Evaluation, ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { flowTemplate } from "../../fixtures/flow-template.ts";

@@ -6,7 +6,7 @@ import type { SessionDoc } from "../../../services/conversation/session/sessions
 import type { SessionsRepository } from "../../../services/conversation/session/sessions.repository.ts";
 import type { ChatModel } from "../../../services/conversation/providers/port.ts";
 import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
-import type { Bus } from "../../../shared/bus.ts";
+import type { Bus } from "../../../shared/bus/bus.ts";
 import type { Log } from "../../../shared/process/log.ts";
 import { readEnv } from "../../../shared/process/env.ts";
 import { fail } from "../../../shared/errors.ts";

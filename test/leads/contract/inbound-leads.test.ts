@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import leads from "../../../services/leads/leads.service.ts";
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { Verdict } from "../../../shared/contracts/dialer.ts";
 import { asMerchant, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { documentOf } from "../../../services/leads/push/lead-document.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { asAdmin, asMerchant, asReseller } from "../../../local/harness/stage.ts";
 import { needing } from "../../fixtures/database-abilities.ts";
 import { servedBy } from "../../fixtures/query-plan.ts";

@@ -1,4 +1,4 @@
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { asAdmin, asMerchant, asReseller, asUser } from "../../../local/harness/stage.ts";
 import { MerchantsStage } from "../fixtures/merchants-stage.ts";
 

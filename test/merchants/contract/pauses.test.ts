@@ -1,5 +1,5 @@
 import merchants from "../../../services/merchants/merchants.service.ts";
-import type { EventOf, ParamsOf } from "../../../shared/bus.ts";
+import type { EventOf, ParamsOf } from "../../../shared/bus/bus.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { overhearing } from "../../fixtures/bus/event-listener.ts";
 import {

@@ -1,4 +1,4 @@
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { asAdmin, asReseller } from "../../../local/harness/stage.ts";
 import { releaseOne, reserveOne, setNumbersStage, tenant, US } from "../fixtures/numbers-service.ts";

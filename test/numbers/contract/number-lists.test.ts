@@ -1,4 +1,4 @@
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { needing } from "../../fixtures/database-abilities.ts";
 import { servedBy } from "../../fixtures/query-plan.ts";

@@ -1,4 +1,4 @@
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { asAdmin, asMerchant, asReseller, asUser, until } from "../../../local/harness/stage.ts";
 import { GB, releaseOne, reserveOne, setNumbersStage, tenant, US } from "../fixtures/numbers-service.ts";

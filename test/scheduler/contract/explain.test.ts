@@ -5,7 +5,7 @@ import leads from "../../../services/leads/leads.service.ts";
 import merchants from "../../../services/merchants/merchants.service.ts";
 import numbers from "../../../services/numbers/numbers.service.ts";
 import scheduler from "../../../services/scheduler/scheduler.service.ts";
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { asAdmin, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 

@@ -1,4 +1,4 @@
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { id, schedulerStage, type SchedulerStage } from "../fixtures/scheduler-world.ts";
 
 type Order = ParamsOf<"dialer.dialMany">["orders"][number];

@@ -7,7 +7,7 @@ import {
   windowMs,
   type RateLimit,
 } from "../../../services/scheduler/limits/rules/sliding-window.ts";
-import type { ResultOf } from "../../../shared/bus.ts";
+import type { ResultOf } from "../../../shared/bus/bus.ts";
 import { openStore, type Store } from "../../../shared/database/mongo.ts";
 import { freshDatabase, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
 

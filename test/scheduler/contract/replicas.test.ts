@@ -4,7 +4,7 @@ import { ServiceBroker } from "moleculer";
 import leads from "../../../services/leads/leads.service.ts";
 import numbers from "../../../services/numbers/numbers.service.ts";
 import scheduler from "../../../services/scheduler/scheduler.service.ts";
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { systemClock } from "../../../shared/time/clock.ts";
 import { provideDeps } from "../../../shared/process/process-deps.ts";
 import { randomIds } from "../../../shared/ids.ts";

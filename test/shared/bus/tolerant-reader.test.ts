@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { Errors, ServiceBroker } from "moleculer";
-import type { ParamsOf } from "../../../shared/bus.ts";
-import { busOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
+import { busOf } from "../../../shared/bus/bus.ts";
 import { standIn } from "../../../local/harness/stage.ts";
 import { BusValidator } from "../../../shared/bus/bus-validator.ts";
 import { contracts } from "../../../shared/contracts/index.ts";

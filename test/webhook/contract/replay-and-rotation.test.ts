@@ -3,7 +3,7 @@ import { MongoClient, type Db } from "mongodb";
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { Webhook } from "standardwebhooks";
 import webhook from "../../../services/webhook/webhook.service.ts";
-import type { ParamsOf } from "../../../shared/bus.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import {
   asAdmin,
   asMerchant,

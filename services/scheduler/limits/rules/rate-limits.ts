@@ -1,4 +1,4 @@
-import type { ParamsOf } from "../../../../shared/bus.ts";
+import type { ParamsOf } from "../../../../shared/bus/bus.ts";
 import type { ConfigurationRecord, Provider } from "../../../../shared/contracts/records/configuration.ts";
 import type { Env } from "../../../../shared/process/env.ts";
 import { MS_PER_SECOND } from "../../../../shared/time/clock.ts";

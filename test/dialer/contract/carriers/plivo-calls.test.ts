@@ -15,7 +15,7 @@ import {
 import { callSchema, type CallDoc } from "../../../../services/dialer/call/calls.model.ts";
 import { createCalls } from "../../../../services/dialer/call/calls.repository.ts";
 import dialer from "../../../../services/dialer/dialer.service.ts";
-import type { ParamsOf } from "../../../../shared/bus.ts";
+import type { ParamsOf } from "../../../../shared/bus/bus.ts";
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { openStore } from "../../../../shared/database/mongo.ts";

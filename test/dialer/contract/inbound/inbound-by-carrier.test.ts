@@ -13,7 +13,7 @@ import {
 } from "../../../../local/carriers/server.ts";
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
 import dialer from "../../../../services/dialer/dialer.service.ts";
-import type { ParamsOf } from "../../../../shared/bus.ts";
+import type { ParamsOf } from "../../../../shared/bus/bus.ts";
 import type { InboundPlan } from "../../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../../shared/contracts/records/configuration.ts";
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";

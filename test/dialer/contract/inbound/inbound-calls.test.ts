@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import type { CallRow } from "../../../../local/carriers/ledger/call-rows.ts";
-import type { ParamsOf } from "../../../../shared/bus.ts";
+import type { ParamsOf } from "../../../../shared/bus/bus.ts";
 import { systemClock } from "../../../../shared/time/clock.ts";
 import type { ConfigurationRecord } from "../../../../shared/contracts/records/configuration.ts";
 import type { InboundCallRecord } from "../../../../shared/contracts/records/inbound.ts";

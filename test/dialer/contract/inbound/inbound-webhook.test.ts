@@ -4,7 +4,7 @@ import { MongoClient, type Collection } from "mongodb";
 import { DEFAULT_ACCOUNT } from "../../../../local/carriers/server.ts";
 import { sign } from "../../../../local/carriers/twilio/signature.ts";
 import type { InboundCallDoc } from "../../../../services/dialer/inbound/inbound-calls.model.ts";
-import type { ParamsOf } from "../../../../shared/bus.ts";
+import type { ParamsOf } from "../../../../shared/bus/bus.ts";
 import { systemClock } from "../../../../shared/time/clock.ts";
 import type { ConfigurationRecord } from "../../../../shared/contracts/records/configuration.ts";
 import { codeOf, fail } from "../../../../shared/errors.ts";

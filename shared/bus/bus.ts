@@ -1,10 +1,10 @@
 import type { CallingOptions, Context, Service, ServiceBroker, ServiceSchema } from "moleculer";
-import type { Contracts } from "./contracts/index.ts";
-import { contractOf, contracts } from "./contracts/index.ts";
-import type { Static, TSchema } from "./contracts/define.ts";
-import { depsOf, type ProcessDeps } from "./process/process-deps.ts";
-import { refusalAlarm } from "./database/refusal-alarm.ts";
-import { openStore, type Store } from "./database/mongo.ts";
+import type { Contracts } from "../contracts/index.ts";
+import { contractOf, contracts } from "../contracts/index.ts";
+import type { Static, TSchema } from "../contracts/define.ts";
+import { depsOf, type ProcessDeps } from "../process/process-deps.ts";
+import { refusalAlarm } from "../database/refusal-alarm.ts";
+import { openStore, type Store } from "../database/mongo.ts";
 
 type ServiceName = keyof Contracts;
 type ActionsOf<S extends ServiceName> = Contracts[S]["actions"];
