@@ -47,6 +47,7 @@ export const issuesOf = (errors: readonly ErrorObject[] | null | undefined): Val
 
 const cache = new WeakMap<object, ValidateFunction>();
 
+/** Compiled at the first check: a process is asked for few of its actions at once, and all of them together would hold up its start. */
 function compiled(schema: Record<string, unknown>): ValidateFunction {
   const known = cache.get(schema);
   if (known) return known;
@@ -55,8 +56,10 @@ function compiled(schema: Record<string, unknown>): ValidateFunction {
   return made;
 }
 
-/** A check of single values by a contract's schema: the issues of a value, none when it is valid. Compiled once. */
+/** A check of single values by a contract's schema: the issues of a value, none when it is valid. */
 export function issueChecker(schema: TSchema): (value: unknown) => ValidationIssue[] {
-  const check = compiled(schema as Record<string, unknown>);
-  return (value) => (check(value) ? [] : issuesOf(check.errors));
+  return (value) => {
+    const check = compiled(schema as Record<string, unknown>);
+    return check(value) ? [] : issuesOf(check.errors);
+  };
 }
