@@ -27,6 +27,7 @@ export class Budget {
   readonly #all: Held;
   /** What the client has left of its `maxTimeMS`, milliseconds. */
   #asked = Infinity;
+  #cap = MAX_COMMAND_MS;
   #startedAt = 0;
   #sliceEnds = 0;
   #steps = 0;
@@ -45,6 +46,11 @@ export class Budget {
   /** Sets what the client asked for, milliseconds; 0 for as long as it takes. */
   limit(maxTimeMS: number): void {
     this.#asked = maxTimeMS === 0 ? Infinity : maxTimeMS;
+  }
+
+  /** Takes the store's own cap away: for what must come to its end, and rests on the way. */
+  uncap(): void {
+    this.#cap = Infinity;
   }
 
   /** Begins a command: the first one of a cursor, or a getMore. */
@@ -84,7 +90,7 @@ export class Budget {
   #refuseLate(now: number): void {
     const took = now - this.#startedAt;
     if (took > this.#asked) throw new StoreError("MaxTimeMSExpired", "operation exceeded time limit");
-    if (took > MAX_COMMAND_MS)
+    if (took > this.#cap)
       throw new StoreError(
         "MaxTimeMSExpired",
         `operation exceeded time limit: the embedded store caps a command at ${MAX_COMMAND_MS / 1000} s; add an index, or run a MongoDB`,

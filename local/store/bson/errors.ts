@@ -34,6 +34,7 @@ export const CODES = {
   OperationNotSupportedInTransaction: 263,
   ConversionFailure: 241,
   NoSuchTransaction: 251,
+  IndexBuildAborted: 276,
   QueryExceededMemoryLimitNoDiskUseAllowed: 292,
   DataCorruptionDetected: 301,
   InvalidIdField: 53,

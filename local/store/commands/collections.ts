@@ -2,7 +2,8 @@ import type { Slices } from "../budget.ts";
 import { Binary, Double } from "bson";
 import type { Reply } from "../bson/bson-writer.ts";
 import { checkNamespace } from "../storage/catalog.ts";
-import type { Collection, Index } from "../storage/collection.ts";
+import type { Collection } from "../storage/collection.ts";
+import type { Index } from "../storage/index-table.ts";
 import {
   boolArgument,
   countArgument,
@@ -143,8 +144,8 @@ export function listDatabases(call: Call): Reply {
   return nameOnly ? { databases } : { databases, totalSize: new Double(0), totalSizeMb: new Double(0) };
 }
 
-/** createIndexes */
-export function createIndexes(call: Call): Reply {
+/** createIndexes, which takes as long as it takes. */
+export function* createIndexes(call: Call): Slices<Reply> {
   const { command, engine } = call;
   refuseUnknown(
     command,
@@ -160,7 +161,8 @@ export function createIndexes(call: Call): Reply {
   const there = engine.catalog.find(call.db, name);
   const collection = there ?? engine.catalog.create(call.db, name);
   const before = there?.indexes.length ?? 1;
-  for (const definition of definitions) engine.catalog.createIndex(collection, definition);
+  call.budget.uncap();
+  for (const definition of definitions) yield* engine.catalog.createIndex(collection, definition, call.budget);
   const after = collection.indexes.length;
   return {
     numIndexesBefore: before,

@@ -19,6 +19,7 @@ import { visitPath } from "../bson/paths.ts";
 import type { Query } from "../planner/query-plan.ts";
 import { compileProjection } from "../query/projection.ts";
 import { countMatches, prepare, slice, type Prepared } from "../query/query-execution.ts";
+import { orderedInSlices } from "../query/sort.ts";
 import { asNumber, type Doc, type Value } from "../bson/values.ts";
 
 const FIND_FIELDS = new Set([
@@ -160,7 +161,8 @@ export function* distinct(call: Call): Slices<Reply> {
     if (bytes > MAX_DOCUMENT_BYTES) throw new StoreError(17217, "distinct too big, 16mb cap");
     found.set(key, v);
   };
-  for (const m of prepare(engine.storage, collection, query, scopeOf(call)).run()) {
+  const scope = scopeOf(call);
+  for (const m of prepare(engine.storage, collection, query, scope).run()) {
     if (m === REST) {
       yield REST;
       continue;
@@ -171,8 +173,8 @@ export function* distinct(call: Call): Slices<Reply> {
       return false;
     });
   }
-  const values = [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, v]) => v);
-  return { values };
+  const inOrder = yield* orderedInSlices([...found], ([a], [b]) => (a < b ? -1 : 1), scope.budget);
+  return { values: inOrder.map(([, v]) => v) };
 }
 
 /** A cursor reply holding everything at once (listCollections, listIndexes). */

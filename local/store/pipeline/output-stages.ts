@@ -33,7 +33,7 @@ export function outTarget(call: Call, arg: Value): Output {
     let old = catalog.find(db, name);
     let done = false;
     try {
-      for (const index of old?.indexes.slice(1) ?? []) catalog.createIndex(fresh, index.definition);
+      for (const index of old?.indexes.slice(1) ?? []) yield* catalog.createIndex(fresh, index.definition, call.budget);
       for (const doc of docs) {
         if (doc === REST) {
           yield REST;

@@ -1,7 +1,7 @@
 import { BSONRegExp } from "bson";
 import { compareBytes, concat, successor } from "../indexes/byte-order.ts";
 import type { Interval } from "../indexes/byte-order.ts";
-import type { Index } from "../storage/collection.ts";
+import type { Index } from "../storage/index-table.ts";
 import type { Conjunct } from "./conjuncts.ts";
 import { encodeKey } from "../indexes/key-encoder.ts";
 import { isTrue, KIND, kindOf } from "../bson/values.ts";

@@ -1,10 +1,11 @@
 import { REST, type Budget } from "../budget.ts";
 import { compareBytes, type Interval } from "../indexes/byte-order.ts";
-import { storedOf, type Collection, type Index, type Stored } from "../storage/collection.ts";
+import type { Collection } from "../storage/collection.ts";
+import type { Index } from "../storage/index-table.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { Plan } from "./query-plan.ts";
 import { outOfBounds, type Skip } from "./skip-scan.ts";
-import { blob, integer, type Storage } from "../storage/storage.ts";
+import { blob, integer, storedOf, type Storage, type Stored } from "../storage/storage.ts";
 
 const FIRST_PAGE = 32;
 const LARGEST_PAGE = 1024;

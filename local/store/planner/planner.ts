@@ -1,5 +1,6 @@
 import { boundsOf, type Bounds } from "./index-bounds.ts";
-import type { Collection, Index } from "../storage/collection.ts";
+import type { Collection } from "../storage/collection.ts";
+import type { Index } from "../storage/index-table.ts";
 import { identical } from "../bson/comparison.ts";
 import { conjunctsOf, implies, type Conjunct } from "./conjuncts.ts";
 import { StoreError } from "../bson/errors.ts";

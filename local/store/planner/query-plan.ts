@@ -1,5 +1,5 @@
 import type { Doc, Value } from "../bson/values.ts";
-import type { Index } from "../storage/collection.ts";
+import type { Index } from "../storage/index-table.ts";
 import type { Bounds } from "./index-bounds.ts";
 
 /** What is asked of the planner. */

@@ -1,13 +1,13 @@
 import { REST, type Budget, type Flow, type Slices } from "../budget.ts";
 import { decode } from "../bson/bson-reader.ts";
-import type { Collection, Stored } from "../storage/collection.ts";
+import type { Collection } from "../storage/collection.ts";
 import type { Scope } from "../expressions/expressions.ts";
 import { compileFilter } from "./matcher.ts";
 import { plan } from "../planner/planner.ts";
 import type { Plan, Query } from "../planner/query-plan.ts";
 import { countKeys, scan, type ScanCounters } from "../planner/index-scan.ts";
 import { sortFields, sortInSlices } from "./sort.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Storage, Stored } from "../storage/storage.ts";
 import type { Doc } from "../bson/values.ts";
 
 /** A document that meets a filter; decoded only when something asks for it. */

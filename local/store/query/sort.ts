@@ -80,19 +80,10 @@ function keyedBy<T>(sort: Doc, docOf: (item: T) => Doc): [(item: T) => Keyed<T>,
   return [(item) => ({ item, keys: fields.map((f) => sortKey(docOf(item), f.parts, f.direction)) }), compare];
 }
 
-/** Sorts documents. Stable. */
-export function sortBy<T>(items: readonly T[], sort: Doc, docOf: (item: T) => Doc): T[] {
-  const [keyed, compare] = keyedBy(sort, docOf);
-  return items
-    .map(keyed)
-    .sort(compare)
-    .map((k) => k.item);
-}
-
 /** Items sorted in one go; more of them are sorted in runs of so many, which are then merged. */
 const RUN = 512;
 
-/** Sorts as {@link sortBy} does, and rests on the way. */
+/** Sorts documents, and rests on the way. Stable. */
 export function* sortInSlices<T>(
   items: readonly T[],
   sort: Doc,
@@ -100,25 +91,34 @@ export function* sortInSlices<T>(
   budget: Budget,
 ): Generator<T | typeof REST, void> {
   const [keyed, compare] = keyedBy(sort, docOf);
-  let runs: Keyed<T>[][] = [];
+  const all: Keyed<T>[] = [];
+  for (const item of items) {
+    if (budget.due()) yield REST;
+    all.push(keyed(item));
+  }
+  for (const { item } of yield* orderedInSlices(all, compare, budget)) yield item;
+}
+
+/** Sorts items by a comparison, and rests on the way. Stable. */
+export function* orderedInSlices<T>(items: readonly T[], compare: (a: T, b: T) => number, budget: Budget): Slices<T[]> {
+  let runs: T[][] = [];
   for (let from = 0; from < items.length; from += RUN) {
-    const run: Keyed<T>[] = [];
-    for (const item of items.slice(from, from + RUN)) {
-      if (budget.due()) yield REST;
-      run.push(keyed(item));
-    }
-    runs.push(run.sort(compare));
+    if (budget.due()) yield REST;
+    runs.push(items.slice(from, from + RUN).sort(compare));
   }
   while (runs.length > 1) {
-    const longer: Keyed<T>[][] = [];
+    const longer: T[][] = [];
     for (let i = 0; i < runs.length; i += 2)
       longer.push(yield* merged(runs[i] ?? [], runs[i + 1] ?? [], compare, budget));
     runs = longer;
   }
-  for (const { item } of runs[0] ?? []) yield item;
+  return runs[0] ?? [];
 }
 
 function* merged<T>(a: T[], b: T[], compare: (a: T, b: T) => number, budget: Budget): Slices<T[]> {
+  const [last, first] = [a.at(-1), b[0]];
+  // What is in order already stays so.
+  if (last === undefined || first === undefined || compare(last, first) <= 0) return a.concat(b);
   const out: T[] = [];
   let [i, j] = [0, 0];
   for (;;) {

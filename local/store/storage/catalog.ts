@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { decode } from "../bson/bson-reader.ts";
 import { encode } from "../bson/bson-writer.ts";
 import { Collection } from "./collection.ts";
-import type { Index } from "./collection.ts";
+import type { Index } from "./index-table.ts";
+import { REST, UNLIMITED, whole, type Budget, type Slices } from "../budget.ts";
 import { StoreError } from "../bson/errors.ts";
 import { alreadyThere, ID_INDEX, indexDefinition, indexDocument, MAX_INDEXES } from "../indexes/index-definition.ts";
 import type { IndexDefinition } from "../indexes/index-definition.ts";
@@ -33,6 +34,7 @@ export class Catalog {
   /** Reads the catalog from the file: at the start, and when writes were taken back. Collections in use stay the same objects. */
   load(): void {
     const known = new Map([...this.collections.values()].map((c) => [c.id, c]));
+    for (const c of known.values()) c.building?.abort();
     this.collections = new Map();
     for (const row of this.storage.all("SELECT id, db, name, uuid FROM collections ORDER BY id")) {
       const id = integer(row["id"]);
@@ -55,8 +57,9 @@ export class Catalog {
     for (const gone of known.values()) gone.dropped = true;
   }
 
-  /** Drops what a pipeline with $out left behind when the store died. */
+  /** Drops what a pipeline with $out, or the build of an index, left behind when the store died. */
   dropScratch(): void {
+    for (const row of this.storage.all("SELECT id FROM indexes WHERE collection < 0")) this.forget(integer(row["id"]));
     for (const c of this.list()) if (c.name.startsWith(SCRATCH)) this.drop(c);
   }
 
@@ -93,7 +96,7 @@ export class Catalog {
     this.storage.schema(`CREATE TABLE d_${id}(rid INTEGER PRIMARY KEY, doc BLOB NOT NULL, crc INTEGER)`);
     const collection = new Collection(this.storage, { id, db, name, uuid });
     this.collections.set(collection.ns, collection);
-    this.createIndex(collection, ID_INDEX);
+    whole(this.createIndex(collection, ID_INDEX, UNLIMITED), UNLIMITED);
     return collection;
   }
 
@@ -105,8 +108,8 @@ export class Catalog {
   drop(collection: Collection): void {
     collection.dropped = true;
     collection.changes++;
-    for (const index of collection.indexes) this.storage.schema(`DROP TABLE x_${index.id}`);
-    this.storage.write("DELETE FROM indexes WHERE collection = ?", collection.id);
+    for (const index of collection.indexes) this.forget(index.id);
+    if (collection.building !== undefined) this.forget(collection.building.index.id);
     this.storage.write("DELETE FROM collections WHERE id = ?", collection.id);
     this.storage.schema(`DROP TABLE d_${collection.id}`);
     this.collections.delete(collection.ns);
@@ -121,32 +124,43 @@ export class Catalog {
     this.collections.set(collection.ns, collection);
   }
 
-  /** Makes an index unless the same one is there; false then. Errors: those of alreadyThere, CannotCreateIndex, DuplicateKey. */
-  createIndex(collection: Collection, definition: IndexDefinition): boolean {
-    if (
-      alreadyThere(
-        collection.indexes.map((i) => i.definition),
-        definition,
-      )
-    )
-      return false;
-    if (collection.indexes.length >= MAX_INDEXES)
+  /**
+   * Makes an index, in slices, unless the same one is there; false then. Errors: those of alreadyThere, CannotCreateIndex,
+   * DuplicateKey, IndexBuildAborted.
+   */
+  *createIndex(collection: Collection, definition: IndexDefinition, budget: Budget): Slices<boolean> {
+    // One at a time: the one that is being built may be the same.
+    while (collection.building !== undefined) {
+      budget.due();
+      yield REST;
+    }
+    const there = collection.indexes.map((i) => i.definition);
+    if (alreadyThere(there, definition)) return false;
+    if (there.length >= MAX_INDEXES)
       throw new StoreError("CannotCreateIndex", `add index fails, too many indexes for ${collection.ns}`);
-    this.storage.write(
-      "INSERT INTO indexes(collection, spec) VALUES(?, ?)",
-      collection.id,
-      encode(indexDocument(definition)),
-    );
+    // A negative collection marks an index that is not whole.
+    const spec = encode(indexDocument(definition));
+    this.storage.write("INSERT INTO indexes(collection, spec) VALUES(?, ?)", -collection.id, spec);
     const id = this.lastId();
     this.storage.schema(
       `CREATE TABLE x_${id}(key BLOB NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY(key, rid)) WITHOUT ROWID`,
     );
+    const index: Index = { id, definition, keys: new KeyMaker(definition), multikey: false };
+    let done = false;
     try {
-      collection.build(id, definition);
-    } catch (error) {
-      this.forget(id);
-      throw error;
+      yield* collection.begin(index).run(budget);
+      done = true;
+    } finally {
+      collection.building = undefined;
+      if (!done && !collection.dropped) this.forget(id);
     }
+    this.storage.write(
+      "UPDATE indexes SET collection = ?, multikey = ? WHERE id = ?",
+      collection.id,
+      index.multikey ? 1 : 0,
+      id,
+    );
+    collection.attach(index);
     return true;
   }
 
@@ -157,7 +171,7 @@ export class Catalog {
   }
 
   private forget(id: number): void {
-    this.storage.schema(`DROP TABLE x_${id}`);
+    this.storage.schema(`DROP TABLE IF EXISTS x_${id}`);
     this.storage.write("DELETE FROM indexes WHERE id = ?", id);
   }
 }

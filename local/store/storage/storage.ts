@@ -191,3 +191,17 @@ export function integer(v: unknown): number {
   if (typeof v === "number") return v;
   throw new TypeError("the store's file holds no integer where one belongs");
 }
+
+/** A document with its place in the file. */
+export interface Stored {
+  rid: number;
+  bytes: Uint8Array;
+  /** The checksum of the bytes that were stored; null when an older version stored them. */
+  crc: number | null;
+}
+
+/** A row of d_<id> (rid, doc, crc). */
+export function storedOf(row: Record<string, unknown>): Stored {
+  const { crc } = row;
+  return { rid: integer(row["rid"]), bytes: blob(row["doc"]), crc: crc === null ? null : integer(crc) };
+}

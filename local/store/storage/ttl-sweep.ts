@@ -1,7 +1,8 @@
 import { REST, UNLIMITED } from "../budget.ts";
 import { compareValues } from "../bson/comparison.ts";
 import { StoreError } from "../bson/errors.ts";
-import type { Collection, Index } from "./collection.ts";
+import type { Collection } from "./collection.ts";
+import type { Index } from "./index-table.ts";
 import type { Engine } from "../commands/context.ts";
 import { prepare } from "../query/query-execution.ts";
 import { visitPath } from "../bson/paths.ts";

@@ -6,7 +6,7 @@ export interface Beats {
   missed: number;
 }
 
-/** Half a minute: a store that builds an index over a million documents is busy for some seconds, and is no hung one. */
+/** Half a minute: a store that starts with a large file, or drops one, is busy for some seconds, and is no hung one. */
 export const BEATS: Beats = { everyMs: 1000, missed: 30 };
 
 /**

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import type { Collection, Document, Filter, Sort } from "mongodb";
 import { boundsOf } from "../../../../local/store/planner/index-bounds.ts";
 import { compareBytes } from "../../../../local/store/indexes/byte-order.ts";
-import type { Index } from "../../../../local/store/storage/collection.ts";
+import type { Index } from "../../../../local/store/storage/index-table.ts";
 import { conjunctsOf } from "../../../../local/store/planner/conjuncts.ts";
 import { KeyMaker } from "../../../../local/store/indexes/index-keys.ts";
 import { UNLIMITED } from "../../../../local/store/budget.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Collection, Document } from "mongodb";
 import { MongoClient } from "mongodb";
-import { startStore } from "../../../local/store/server.ts";
-import { refusal } from "./fixtures/store-under-test.ts";
+import { startStore } from "../../../../local/store/server.ts";
+import { refusal } from "../fixtures/store-under-test.ts";
 
 const DOCS = 12;
 let root: string;

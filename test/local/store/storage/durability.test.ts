@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Document } from "mongodb";
 import { Decimal128, Double, Long, MongoClient, UUID } from "mongodb";
-import { startStore } from "../../../local/store/server.ts";
-import { frameCommand, rawConnection } from "./fixtures/store-under-test.ts";
+import { startStore } from "../../../../local/store/server.ts";
+import { frameCommand, rawConnection } from "../fixtures/store-under-test.ts";
 
-const MAIN = fileURLToPath(new URL("../../../local/store/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../../../local/store/main.ts", import.meta.url));
 let dir: string;
 /** What the started stores wrote to stderr. */
 let said: string;
