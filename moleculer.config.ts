@@ -1,8 +1,13 @@
 import type { BrokerOptions } from "moleculer";
 import { ownDeps } from "./shared/process/process-deps.ts";
+import { BusTransporter } from "./shared/bus/bus-transporter.ts";
 import { BusValidator } from "./shared/bus/bus-validator.ts";
+import { natsOptions } from "./shared/bus/nats-options.ts";
+import { hideFromRunner } from "./shared/process/env.ts";
 
-const { env } = ownDeps();
+const { env, log } = ownDeps();
+hideFromRunner(["TRANSPORTER"]);
+const nats = natsOptions(env);
 
 const HEARTBEAT_SECONDS = 3;
 const HEARTBEAT_TIMEOUT_SECONDS = 10;
@@ -15,8 +20,7 @@ const levels: Record<string, "fatal" | "error" | "warn"> = { fatal: "fatal", sil
 const config: BrokerOptions = {
   namespace: env.NAMESPACE,
   nodeID: env.NODE_ID ?? null,
-  // the types of 0.15.2 leave out URL strings, which the code accepts
-  transporter: (env.TRANSPORTER ?? null) as NonNullable<BrokerOptions["transporter"]> | null,
+  transporter: nats && new BusTransporter(nats, log),
   validator: new BusValidator(),
   requestTimeout: REQUEST_TIMEOUT_MS,
   heartbeatInterval: HEARTBEAT_SECONDS,

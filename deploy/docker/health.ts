@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { connect, type NatsConnection } from "nats";
+import { busServers, type BusAddress } from "../../shared/bus/bus-address.ts";
+import { natsOptions } from "../../shared/bus/nats-options.ts";
 import { VARIABLES, type Variable } from "../../shared/process/variables.ts";
 
 /**
@@ -10,6 +12,14 @@ import { VARIABLES, type Variable } from "../../shared/process/variables.ts";
  */
 const ANSWER_MS = 3000;
 const PROTOCOL = "5";
+const ADDRESS = [
+  "TRANSPORTER",
+  "NATS_CA_FILE",
+  "NATS_CERT_FILE",
+  "NATS_KEY_FILE",
+  "NATS_NKEY_FILE",
+  "NATS_CREDS_FILE",
+] as const satisfies readonly (keyof BusAddress)[];
 
 const setting = (name: keyof typeof VARIABLES): string => {
   const variable: Variable = VARIABLES[name];
@@ -32,14 +42,10 @@ async function pong(nats: NatsConnection): Promise<boolean> {
   return false;
 }
 
-async function askBus(transporter: string): Promise<string | null> {
-  const url = new URL(transporter);
-  const nats = await connect({
-    servers: url.host,
-    timeout: ANSWER_MS,
-    reconnect: false,
-    ...(url.username === "" ? {} : { user: url.username, pass: url.password }),
-  });
+async function askBus(address: BusAddress): Promise<string | null> {
+  const { issues } = busServers(address);
+  if (issues.length > 0) return issues.join("; ");
+  const nats = await connect({ ...natsOptions(address), timeout: ANSWER_MS, reconnect: false });
   const late = setTimeout(() => {
     void nats.close();
   }, ANSWER_MS);
@@ -59,8 +65,9 @@ async function askHttp(address: string): Promise<string | null> {
 function check(): Promise<string | null> {
   const [flag, address] = process.argv.slice(2);
   if (flag === "--http" && address !== undefined) return askHttp(address);
-  const transporter = setting("TRANSPORTER");
-  return transporter === "" ? askHttp(`${setting("HTTP_PORT")}/health/live`) : askBus(transporter);
+  const set = ADDRESS.map((name) => [name, setting(name)] as const).filter(([, value]) => value !== "");
+  const bus: BusAddress = Object.fromEntries(set);
+  return bus.TRANSPORTER === undefined ? askHttp(`${setting("HTTP_PORT")}/health/live`) : askBus(bus);
 }
 
 /** Neither the bus's address nor its password may end up in Docker's health log. */

@@ -1,4 +1,5 @@
 import { IANAZone } from "luxon";
+import { busServers } from "../bus/bus-address.ts";
 import { parseCallPrices } from "../call-prices.ts";
 import { modelIssues } from "./model-endpoints.ts";
 import { VARIABLES, type Variable } from "./variables.ts";
@@ -58,8 +59,9 @@ function crossCheck(env: Env): string[] {
   const issues: string[] = [];
   if (!IANAZone.isValidZone(env.DEFAULT_TIMEZONE))
     issues.push(`DEFAULT_TIMEZONE "${env.DEFAULT_TIMEZONE}" is no IANA time zone`);
-  if (/\s/.test(env.NAMESPACE))
-    issues.push("NAMESPACE must not contain spaces: NATS discovery fails silently with them");
+  if (/[\s*>]/.test(env.NAMESPACE))
+    issues.push("NAMESPACE must not contain spaces, * or >: it is a part of the bus's subjects");
+  issues.push(...busServers(env).issues);
   for (const origin of (env.CORS_ORIGINS ?? "").split(",").map((o) => o.trim())) {
     if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin))
       issues.push(
@@ -97,4 +99,9 @@ export function readEnv(source: Record<string, string | undefined> = process.env
   if (issues.length === 0) issues.push(...crossCheck(env));
   if (issues.length > 0) throw new EnvironmentError(issues);
   return env;
+}
+
+/** Moleculer's runner lets a variable with the name of an option override the configuration file; here the file decides. */
+export function hideFromRunner(names: readonly (keyof typeof VARIABLES)[]): void {
+  for (const name of names) delete process.env[name];
 }

@@ -98,6 +98,20 @@ describe("the health check over the bus", () => {
     expect(said).toMatch(/Authorization/i);
     expect(said).not.toContain("guessed");
   });
+  test("asks any server of a cluster, as the user at its first", async () => {
+    const list = `${address.replace(String(port), String(await freePort()))},nats://127.0.0.1:${port}`;
+    expect(await health(env({ TRANSPORTER: list }))).toEqual({ code: 0, said: "" });
+  });
+  test("takes no plain text where TLS was asked for", async () =>
+    expect(await health(env({ TRANSPORTER: address.replace("nats:", "tls:") }))).toEqual({
+      code: 1,
+      said: expect.stringContaining("tls"),
+    }));
+  test("says what is wrong with an address", async () =>
+    expect(await health(env({ TRANSPORTER: "nats://bus:4222,bus:4223" }))).toEqual({
+      code: 1,
+      said: expect.stringContaining("address 2 of TRANSPORTER is no address of a NATS server"),
+    }));
   test("is bad when there is no bus", async () =>
     expect((await health(env({ TRANSPORTER: `nats://127.0.0.1:${await freePort()}` }))).code).toBe(1));
 });
