@@ -94,6 +94,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     HTTP_PORT: "0",
     MEDIA_PORT: "0",
     MONGODB_URI: database.uri,
+    MIGRATE_AT_START: "true",
     ...options.env,
   });
   const namespace = `test-${randomUUID()}`;
@@ -107,21 +108,21 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     random: options.random ?? Math.random,
   });
   for (const schema of options.services) broker.createService(schema);
-  await Promise.all([broker.start(), caller.start()]);
-  await caller.waitForServices(
-    options.services.map((s) => s.name),
-    VISIBLE_DEADLINE_MS,
-  );
-  return {
-    bus: busOf(caller),
-    broker,
-    env,
-    uri: database.uri,
-    async stop() {
-      await Promise.all([caller.stop(), broker.stop()]);
-      await database.drop();
-    },
+  const stop = async (): Promise<void> => {
+    await Promise.all([caller.stop(), broker.stop()]);
+    await database.drop();
   };
+  try {
+    await Promise.all([broker.start(), caller.start()]);
+    await caller.waitForServices(
+      options.services.map((s) => s.name),
+      VISIBLE_DEADLINE_MS,
+    );
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { bus: busOf(caller), broker, env, uri: database.uri, stop };
 }
 
 const POLL_MS = 10;

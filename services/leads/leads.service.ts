@@ -65,7 +65,6 @@ export default service("leads", (service) => {
       annotate: (p) => annotateLead(deps, p),
     },
     async started() {
-      await queues.dropOldIndexes();
       loops.push(
         sweep(service, "reports", () => enqueueOwedEvents(deps)),
         sweep(service, "lost leases", () => recoverExpiredLeases(deps)),

@@ -167,7 +167,7 @@ export function service<S extends ServiceName>(
         log: deps.log.child({ service: name }),
         bus: busOf(this.broker),
         nodeId: this.broker.nodeID,
-        store: () => (mine.store ??= openStore(deps.env.MONGODB_URI)),
+        store: () => (mine.store ??= openStore(deps.env.MONGODB_URI, { migrate: deps.env.MIGRATE_AT_START })),
       }) as unknown as Implementation<ServiceName>;
     },
     async started(this: Service) {

@@ -1,12 +1,13 @@
 import mongoose, { type Connection, type ConnectOptions, type Model, type Schema } from "mongoose";
 import { onRefusedCommand, watchCommands, type RefusalListener } from "./refused-commands.ts";
+import { checkCollections, makeCollection, type OwnedModel } from "./migration.ts";
 import { skewFault, type ClockReading } from "./clock-skew.ts";
 
 /** The database as a service sees it: its own models on one shared connection. */
 export interface Store {
   /** The model of one collection; the collection has one owner, which is made with its indexes before the service starts. */
   model<Doc>(collection: string, schema: Schema<Doc>): Model<Doc>;
-  /** Connects, compares the clocks and makes the collections with their indexes; throws the driver's error when the database does not answer within 20 s, ClockSkewError when its clock and ours are apart. */
+  /** Connects, compares the clocks, and makes the collections with their indexes or sees that they are there; throws the driver's error when the database does not answer within 20 s, ClockSkewError when its clock and ours are apart, MigrationMissingError. */
   open(): Promise<void>;
   /** Releases the connection; the last release closes it. */
   close(): Promise<void>;
@@ -49,6 +50,16 @@ const OPTIONS: ConnectOptions = {
   autoCreate: false,
 };
 
+/** How a store is opened. */
+export interface StoreOptions {
+  /** This process's clock, ms since 1970. */
+  now?: () => number;
+  /** Whether what is missing of the collections and indexes is made, or is an error; absent: it is made. */
+  migrate?: boolean;
+  /** Waits for an answer as long as it takes: an index of a large collection is made in hours. */
+  patient?: boolean;
+}
+
 interface Shared {
   connection: Connection;
   users: number;
@@ -68,13 +79,13 @@ export class ClockSkewError extends Error {
 const CLOCK_READINGS = 3;
 const shared = new Map<string, Shared>();
 
-function acquire(uri: string): Shared {
+function acquire(uri: string, patient: boolean): Shared {
   const known = shared.get(uri);
   if (known) {
     known.users++;
     return known;
   }
-  const connection = mongoose.createConnection(uri, OPTIONS);
+  const connection = mongoose.createConnection(uri, { ...OPTIONS, ...(patient ? { socketTimeoutMS: 0 } : {}) });
   connection.set("maxTimeMS", MAX_QUERY_MS);
   connection.on("error", () => undefined); // every operation reports its own failure
   const made = { connection, users: 1, connected: null, clocks: null };
@@ -120,22 +131,10 @@ async function compareClocks(connection: Connection, now: () => number): Promise
   if (fault !== null) throw new ClockSkewError(fault);
 }
 
-/** What of a model makes its collection. */
-interface Preparable {
-  collection: { name: string };
-  schema: { indexes(): unknown[] };
-  createCollection(): Promise<unknown>;
-  createIndexes(): Promise<unknown>;
-}
-
-/** Makes the collection with its indexes. One that has none is made too: not every database takes each command for a collection that is not there. */
-const prepare = (model: Preparable): Promise<unknown> =>
-  model.schema.indexes().length > 0 ? model.createIndexes() : model.createCollection();
-
-/** Opens a store on `uri`; writes wait for a majority. Connections are shared by all services of the process. `now`: this process's clock, ms since 1970. */
-export function openStore(uri: string, now: () => number = Date.now): Store {
-  const held = acquire(uri);
-  const models: Preparable[] = [];
+/** Opens a store on `uri`; writes wait for a majority. Connections are shared by all services of the process. */
+export function openStore(uri: string, { now = Date.now, migrate = true, patient = false }: StoreOptions = {}): Store {
+  const held = acquire(uri, patient);
+  const models: OwnedModel[] = [];
   const listening: (() => void)[] = [];
   let open = true;
   return {
@@ -149,7 +148,7 @@ export function openStore(uri: string, now: () => number = Date.now): Store {
     async open() {
       await (held.connected ??= connect(held.connection, uri));
       await (held.clocks ??= compareClocks(held.connection, now));
-      await Promise.all(models.map(prepare));
+      await (migrate ? Promise.all(models.map(makeCollection)) : checkCollections(models));
     },
     async close() {
       if (!open) return;

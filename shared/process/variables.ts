@@ -55,6 +55,11 @@ export const VARIABLES = {
     secret: true,
     doc: "database; a replica set in production",
   },
+  MIGRATE_AT_START: {
+    kind: "boolean",
+    default: false,
+    doc: "a process makes the collections and indexes it lacks itself, for a laptop; else it only checks, and npm run migrate makes them",
+  },
   HTTP_HOST: { kind: "text", default: "0.0.0.0", doc: "address the gateway listens on" },
   HTTP_PORT: { ...PORT, default: 3000, doc: "port the gateway listens on" },
   PUBLIC_HTTP_URL: {

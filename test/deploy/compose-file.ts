@@ -14,6 +14,7 @@ export interface Container {
   networks: string[];
   volumes?: string[];
   profiles?: string[];
+  restart: string;
   stop_grace_period: string;
   depends_on?: Record<string, { condition: string }>;
   healthcheck: { test: string[] };

@@ -101,7 +101,7 @@ describe("docker-compose.yml against the schema", () => {
 
 describe("the containers", () => {
   test("one for every service, the simulators in their profile, bus and database", () => {
-    expect(Object.keys(compose.services).sort()).toEqual([...names, ...simulators, "nats", "mongo"].sort());
+    expect(Object.keys(compose.services).sort()).toEqual([...names, ...simulators, "nats", "mongo", "migrate"].sort());
     expect(Object.keys(compose.services).filter((name) => container(name).profiles)).toEqual(simulators);
     expect(new Set([...names, ...simulators].map((name) => container(name).image)).size).toBe(1);
   });
@@ -114,6 +114,18 @@ describe("the containers", () => {
     expect(c.depends_on?.["nats"]).toEqual({ condition: "service_healthy" });
     expect(c.healthcheck.test.slice(0, 3)).toEqual(["CMD", "node", "deploy/docker/health.ts"]);
     expect(exists("deploy/docker/health.ts")).toBe(true);
+  });
+
+  test("the database is prepared before a service that uses it starts", () => {
+    const migrate = container("migrate");
+    expect([migrate.entrypoint, migrate.command]).toEqual([["node"], ["deploy/migrate/main.ts"]]);
+    expect(exists("deploy/migrate/main.ts")).toBe(true);
+    expect([migrate.restart, Object.keys(migrate.environment ?? {})]).toEqual(["no", ["MONGODB_URI"]]);
+    for (const name of names)
+      expect([name, container(name).depends_on?.["migrate"]]).toEqual([
+        name,
+        "mongo" in (container(name).depends_on ?? {}) ? { condition: "service_completed_successfully" } : undefined,
+      ]);
   });
 
   test.each(simulators)("%s runs a program that exists, reachable from other containers", (name) => {

@@ -59,6 +59,7 @@ function spawned(
       PATH: process.env["PATH"],
       LOG_LEVEL: "error",
       MONGODB_URI: mongo,
+      MIGRATE_AT_START: "true",
       MEDIA_HOST: "127.0.0.1",
       MEDIA_PORT: "0",
       ENGINE_DEFAULT: "cascade",

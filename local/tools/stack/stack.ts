@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Engine } from "../../../shared/contracts/records/models.ts";
 import { ChildGroup, type ChildObserver } from "./child-group.ts";
+import { migrateDatabase } from "./database-migration.ts";
 import { StartError, type Folder } from "./data-folder.ts";
 import { freePort } from "./ports.ts";
 import { script } from "./project-root.ts";
@@ -50,6 +51,8 @@ export interface Stack {
   stop(): Promise<void>;
 }
 
+type Env = Record<string, string>;
+
 const BASE_PATH = "/agent/voice/callagent";
 const READY_MS = 60_000;
 const POLL_MS = 100;
@@ -93,7 +96,7 @@ async function startBacking(group: ChildGroup, o: StackOptions, secrets: LocalSe
 }
 
 /** One process per service, on a bus of their own. */
-async function startSplit(group: ChildGroup, o: StackOptions, env: Record<string, string>): Promise<void> {
+async function startSplit(group: ChildGroup, o: StackOptions, mongo: string, env: Env): Promise<void> {
   if (!onPath("nats-server"))
     throw new StartError(
       "nats-server is not on the PATH: install it (Debian: apt install nats-server), or start without --split.",
@@ -102,6 +105,7 @@ async function startSplit(group: ChildGroup, o: StackOptions, env: Record<string
   const args = ["--addr", "127.0.0.1", "--port", String(port)];
   await group.start("nats", { args, ready: "none", command: "nats-server" });
   const url = `nats://127.0.0.1:${port}`;
+  await migrateDatabase(mongo);
   for (const { name, service, env: own } of await splitProcesses(o.replicas ?? {})) {
     const TRANSPORTER = (await o.between?.bus?.(url, name)) ?? url;
     await group.startService(name, {
@@ -111,9 +115,12 @@ async function startSplit(group: ChildGroup, o: StackOptions, env: Record<string
   }
 }
 
-async function startServices(group: ChildGroup, o: StackOptions, env: Record<string, string>): Promise<void> {
-  if (o.split) await startSplit(group, o, env);
-  else await group.startService("services", { ...serviceCommand("services", o.openFiles), env });
+async function startServices(group: ChildGroup, o: StackOptions, mongo: string, env: Env): Promise<void> {
+  if (o.split) await startSplit(group, o, mongo, env);
+  else {
+    const alone = { MIGRATE_AT_START: "true", ...env };
+    await group.startService("services", { ...serviceCommand("services", o.openFiles), env: alone });
+  }
 }
 
 async function startAll(group: ChildGroup, o: StackOptions, secrets: LocalSecrets): Promise<Omit<Stack, "stop">> {
@@ -130,7 +137,7 @@ async function startAll(group: ChildGroup, o: StackOptions, secrets: LocalSecret
     engine: o.engine ?? "relay",
     extra: o.env ?? {},
   });
-  await startServices(group, o, env);
+  await startServices(group, o, backing.mongo, env);
   const httpUrl = `http://127.0.0.1:${o.httpPort}`;
   await waitReady(httpUrl, group);
   return {

@@ -43,8 +43,6 @@ export interface QueuesRepository {
   waitingSince(template_id: string, before: Date, limit: number): Promise<LeadDoc[]>;
   /** Gives waiting leads that have none a queue, at most `limit`; how many had none. */
   giveQueues(nameOf: (lead: LeadDoc) => string, limit: number): Promise<number>;
-  /** Drops the indexes of older versions that others have replaced; none of them need be there. */
-  dropOldIndexes(): Promise<void>;
 }
 
 const HEAD = {
@@ -75,9 +73,6 @@ const DUE = {
 const BRIEF = { history: 0, meta: 0 } as const;
 /** Every lease lies behind it: a range, so that counting needs no document, where `$exists` would read each. */
 const EVER = new Date(0);
-const REPLACED = ["due", "lease", "unfinished_of_template"];
-/** MongoDB's NamespaceNotFound and IndexNotFound. */
-const GONE: readonly unknown[] = [26, 27];
 
 /** The reads over a mongoose model. */
 export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
@@ -123,13 +118,6 @@ export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
         );
       }
       return without.length;
-    },
-    async dropOldIndexes() {
-      for (const name of REPLACED) {
-        await model.collection.dropIndex(name).catch((error: unknown) => {
-          if (!(error instanceof Error && "code" in error && GONE.includes(error.code))) throw error;
-        });
-      }
     },
   };
 }

@@ -60,7 +60,7 @@ describe("openStore", () => {
     ["an hour ahead", HOUR, /behind this machine's/],
     ["an hour behind", -HOUR, /ahead of this machine's/],
   ])("refuses a database when our clock is %s", async (_what, off, said) => {
-    const store = openStore(withQuery({ appName: `skew${off}` }), () => Date.now() + off);
+    const store = openStore(withQuery({ appName: `skew${off}` }), { now: () => Date.now() + off });
     const refused: unknown = await store.open().then(
       () => null,
       (error: unknown) => error,
