@@ -144,6 +144,7 @@ export function service<S extends ServiceName>(
         action,
         {
           params: contract.params as Record<string, never>,
+          since: contract.since,
           handler(this: Service, ctx: Context<unknown, object>) {
             const handlers = of(this).implementation.actions as unknown as Record<
               string,

@@ -14,13 +14,17 @@ export interface ActionContract<P extends TSchema = TSchema, R extends TSchema =
   params: P;
   result: R;
   timeout_ms?: number;
+  since?: string;
 }
 
-/** Declares an action. `timeout_ms` overrides the bus's time-out where the work is known to be long. */
+/**
+ * Declares an action. `timeout_ms` overrides the bus's time-out where the work is known to be long. `since`: the version that has it first, of those
+ * that came after 0.2.0. What an action means never changes: another meaning is another action, beside which the old one stays for a version.
+ */
 export const action = <P extends TSchema, R extends TSchema>(
   params: P,
   result: R,
-  options: { timeout_ms?: number } = {},
+  options: { timeout_ms?: number; since?: string } = {},
 ): ActionContract<P, R> => ({ params, result, ...options });
 
 /** An object that refuses unknown fields: for everything that comes in. */
