@@ -26,12 +26,15 @@ const setting = (name: keyof typeof VARIABLES): string => {
   return process.env[name]?.trim() || String(variable.default ?? "");
 };
 
-/** Node ids of this container: the one it was given, or Moleculer's own, host name and process id. */
-const isOurs = (node: string): boolean =>
-  node === setting("NODE_ID") || (setting("NODE_ID") === "" && node.startsWith(`${hostname().toLowerCase()}-`));
+/** Node ids of this container, behind the service's name: the one it was given, or host name and process id (shared/process/node-id.ts). */
+function isOurs(node: string): boolean {
+  const id = node.slice(node.indexOf(".") + 1);
+  const given = setting("NODE_ID");
+  return given === "" ? id.startsWith(`${hostname().toLowerCase()}-`) : [node, id].includes(given);
+}
 
 async function pong(nats: NatsConnection): Promise<boolean> {
-  const me = `health-${randomUUID()}`;
+  const me = `health.${randomUUID()}`;
   const prefix = `MOL-${setting("NAMESPACE")}`;
   const answers = nats.subscribe(`${prefix}.PONG.${me}`);
   nats.publish(`${prefix}.PING`, JSON.stringify({ ver: PROTOCOL, sender: me, id: randomUUID(), time: Date.now() }));

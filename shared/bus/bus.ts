@@ -1,12 +1,11 @@
 import type { CallingOptions, Context, Service, ServiceBroker, ServiceSchema } from "moleculer";
-import type { Contracts } from "../contracts/index.ts";
+import type { Contracts, ServiceName } from "../contracts/index.ts";
 import { contractOf, contracts } from "../contracts/index.ts";
 import type { Static, TSchema } from "../contracts/define.ts";
 import { depsOf, type ProcessDeps } from "../process/process-deps.ts";
 import { refusalAlarm } from "../database/refusal-alarm.ts";
 import { openStore, type Store } from "../database/mongo.ts";
 
-type ServiceName = keyof Contracts;
 type ActionsOf<S extends ServiceName> = Contracts[S]["actions"];
 type Entries = {
   [S in ServiceName]: { [A in keyof ActionsOf<S> & string as `${S}.${A}`]: ActionsOf<S>[A] };

@@ -53,6 +53,8 @@ export const contracts = {
 };
 
 export type Contracts = typeof contracts;
+/** Name of a service. */
+export type ServiceName = keyof Contracts;
 
 /** The contract of an action by its name on the bus, `leads.push`; undefined: there is none. */
 export function contractOf(name: string): ActionContract | undefined {

@@ -59,8 +59,9 @@ function crossCheck(env: Env): string[] {
   const issues: string[] = [];
   if (!IANAZone.isValidZone(env.DEFAULT_TIMEZONE))
     issues.push(`DEFAULT_TIMEZONE "${env.DEFAULT_TIMEZONE}" is no IANA time zone`);
-  if (/[\s*>]/.test(env.NAMESPACE))
-    issues.push("NAMESPACE must not contain spaces, * or >: it is a part of the bus's subjects");
+  for (const name of ["NAMESPACE", "NODE_ID"] as const)
+    if (/[\s*>]/.test(env[name] ?? ""))
+      issues.push(`${name} must not contain spaces, * or >: it is a part of the bus's subjects`);
   issues.push(...busServers(env).issues);
   for (const origin of (env.CORS_ORIGINS ?? "").split(",").map((o) => o.trim())) {
     if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin))

@@ -1,8 +1,10 @@
+import { hostname } from "node:os";
 import type { ServiceBroker } from "moleculer";
 import { systemClock, type Clock } from "../time/clock.ts";
 import { readEnv, type Env } from "./env.ts";
 import { randomIds, type Ids } from "../ids.ts";
 import { rootLog, type Log } from "./log.ts";
+import { nodeIdOf, processNameOf } from "./node-id.ts";
 
 /** The dependencies every service of a process shares: all that is injected, so that tests can put their own in its place. */
 export interface ProcessDeps {
@@ -17,10 +19,12 @@ export interface ProcessDeps {
 const provided = new WeakMap<object, ProcessDeps>();
 let own: ProcessDeps | null = null;
 
-/** The process's own dependencies, from its environment. */
+/** The process's own dependencies, from its environment; NODE_ID is the whole id of this node. */
 export function ownDeps(): ProcessDeps {
   if (!own) {
-    const env = readEnv();
+    const given = readEnv();
+    const machine = { hostname: hostname(), pid: process.pid };
+    const env = Object.freeze({ ...given, NODE_ID: nodeIdOf(processNameOf(process.argv), given.NODE_ID, machine) });
     own = { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random };
   }
   return own;

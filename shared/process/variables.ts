@@ -38,7 +38,10 @@ export const VARIABLES = {
     doc: "lowest level that is logged",
   },
   NAMESPACE: { kind: "text", default: "callagent", doc: "bus namespace; no spaces, * or >" },
-  NODE_ID: { kind: "text", doc: "bus node id, unique per process; default host and pid" },
+  NODE_ID: {
+    kind: "text",
+    doc: "id of this process on the bus, unique; the service's name goes before it (leads.web-1); default host and pid",
+  },
   TRANSPORTER: {
     kind: "text",
     secret: true,

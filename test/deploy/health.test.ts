@@ -70,7 +70,7 @@ describe("the health check over the bus", () => {
       if (Date.now() > end) throw new Error("nats-server does not answer at /healthz");
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
-    broker = nodeOf(`${hostname().toLowerCase()}-7`);
+    broker = nodeOf(`leads.${hostname().toLowerCase()}-7`);
     await broker.start();
   }, START_MS);
   afterAll(async () => {
@@ -82,8 +82,10 @@ describe("the health check over the bus", () => {
 
   test("is good while this container's node answers", async () =>
     expect(await health(env())).toEqual({ code: 0, said: "" }));
-  test("finds a node by the id it was given", async () =>
-    expect(await health(env({ NODE_ID: broker.nodeID }))).toEqual({ code: 0, said: "" }));
+  test("finds a node by the id it was given, with or without its service", async () => {
+    expect(await health(env({ NODE_ID: broker.nodeID }))).toEqual({ code: 0, said: "" });
+    expect(await health(env({ NODE_ID: broker.nodeID.replace("leads.", "") }))).toEqual({ code: 0, said: "" });
+  });
   test(
     "is bad when only other containers' nodes answer",
     async () => {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import type { ServiceName } from "../../../shared/contracts/index.ts";
 import { freePort } from "./ports.ts";
 import { ROOT, script } from "./project-root.ts";
 
@@ -16,10 +17,7 @@ export const SERVICES = [
   "dialer",
   "scheduler",
   "gateway",
-] as const;
-
-/** The name of a service. */
-export type ServiceName = (typeof SERVICES)[number];
+] as const satisfies readonly ServiceName[];
 
 /** How many processes run a service, where it is not one; never of the gateway, whose port is one. */
 export type Replicas = Partial<Record<Exclude<ServiceName, "gateway">, number>>;
@@ -63,7 +61,10 @@ export async function splitProcesses(
       processes.push({
         name: i === 1 ? service : `${service}-${i}`,
         service,
-        env: port === null ? {} : { MEDIA_PORT: String(port), PUBLIC_WS_URL: `ws://127.0.0.1:${port}` },
+        env: {
+          NODE_ID: `${service}.${i}`,
+          ...(port === null ? {} : { MEDIA_PORT: String(port), PUBLIC_WS_URL: `ws://127.0.0.1:${port}` }),
+        },
       });
     }
   }

@@ -110,7 +110,7 @@ async function startSplit(group: ChildGroup, o: StackOptions, mongo: string, env
     const TRANSPORTER = (await o.between?.bus?.(url, name)) ?? url;
     await group.startService(name, {
       ...serviceCommand(join("services", service), o.openFiles),
-      env: { ...env, ...own, TRANSPORTER, NODE_ID: name },
+      env: { ...env, ...own, TRANSPORTER },
     });
   }
 }
