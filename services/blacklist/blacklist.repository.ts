@@ -3,7 +3,7 @@ import type { Scope } from "../../shared/contracts/records/identity.ts";
 import { newestOf, type PageFilter } from "../../shared/page.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
 import { batched } from "../../shared/batching.ts";
-import { insertNew } from "../../shared/database/unordered-insert.ts";
+import { insertNew } from "../../shared/database/write-batches.ts";
 import { entryId, type List } from "./blacklist-entries.ts";
 
 /** Reads and writes of the collection `blacklist`. */

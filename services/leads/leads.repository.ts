@@ -4,7 +4,7 @@ import type { Ids } from "../../shared/ids.ts";
 import { GuardedCollection } from "../../shared/database/guarded-collection.ts";
 import { batched } from "../../shared/batching.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { insertEach, type Written } from "../../shared/database/unordered-insert.ts";
+import { insertEach, type Written } from "../../shared/database/write-batches.ts";
 import { filterQuery, type LeadFilter } from "./lists/lead-filters.ts";
 import type { HistoryEntry, LeadDoc } from "./leads.model.ts";
 import type { LeadTransition } from "./rules/lead-state-machine.ts";

@@ -1,6 +1,7 @@
 import type { Model } from "mongoose";
 import pLimit from "p-limit";
 import { isLostRace } from "../../shared/database/database-errors.ts";
+import { repeatGivenUp } from "../../shared/database/write-batches.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import {
   allocate,
@@ -56,7 +57,7 @@ type Reserved = SlotNumber & Pick<NumberDoc, "slots">;
 const unracedSlots = (model: Model<NumberDoc>): Omit<NumberSlots, "reserve"> => ({
   async renewLease(names, lease_seconds) {
     const { filter, update } = renewLease("name", names, lease_seconds);
-    await model.updateMany(filter, update, { updatePipeline: true });
+    await repeatGivenUp(() => model.updateMany(filter, update, { updatePipeline: true }));
     const numbers = await model.find(filter, { slots: 1 }).lean<Pick<NumberDoc, "slots">[]>().exec();
     return new Set(numbers.flatMap(({ slots }) => slots.map((slot) => slot.name)));
   },
@@ -69,7 +70,7 @@ const unracedSlots = (model: Model<NumberDoc>): Omit<NumberSlots, "reserve"> => 
     );
     const numbers = found.flat();
     if (numbers.length === 0) return [];
-    await Promise.all(releases.map(({ filter, update }) => model.updateMany(filter, update)));
+    await Promise.all(releases.map(({ filter, update }) => repeatGivenUp(() => model.updateMany(filter, update))));
     // after the slots: whichever comes last, this release or the delete that hides the number, sees that it is idle
     await model.deleteMany({ _id: { $in: numbers.map((n) => n._id) }, removed: { $ne: null }, ...IS_IDLE });
     return numbers;
@@ -119,7 +120,7 @@ export function numberSlots(model: Model<NumberDoc>, random: () => number): Numb
   const renewHeld = async (holders: readonly string[], lease_seconds: number): Promise<[string, SlotNumber][]> => {
     const { filter, update } = renewLease("holder", holders, lease_seconds);
     if (!(await model.exists(filter))) return [];
-    await model.updateMany(filter, update, { updatePipeline: true });
+    await repeatGivenUp(() => model.updateMany(filter, update, { updatePipeline: true }));
     return slotsOf(
       await model
         .find(filter, { ...SHOWN, slots: 1 })

@@ -52,12 +52,15 @@ const isOfDatabase = (error: unknown): error is Record<string, unknown> =>
 export const isDuplicateKey = (error: unknown): boolean =>
   isRecord(error) && (error["code"] === DUPLICATE_KEY || says(error, TAKEN));
 
+/** True for a write that the database gave up for another at the same time (a write conflict, a deadlock): it was not made, and may be asked for again at once. */
+export const isGivenUp = (error: unknown): boolean =>
+  isOfDatabase(error) && (error["code"] === WRITE_CONFLICT || says(error, DEADLOCK));
+
 /**
  * True for a write that was not made because another was made first or at the same time: it lost its unique key, or was given up for
- * the other (a write conflict, a deadlock). Whoever reads what is there now sees why, and may write again at once.
+ * the other. Whoever reads what is there now sees why, and may write again at once.
  */
-export const isLostRace = (error: unknown): boolean =>
-  isDuplicateKey(error) || (isOfDatabase(error) && (error["code"] === WRITE_CONFLICT || says(error, DEADLOCK)));
+export const isLostRace = (error: unknown): boolean => isDuplicateKey(error) || isGivenUp(error);
 
 /** True where the database is away, changes its primary or is overtaxed: the same command may succeed later. */
 export const isPassing = (error: unknown): boolean =>

@@ -1,6 +1,7 @@
 import type { Model } from "mongoose";
 import { batched } from "../batching.ts";
 import { isDuplicateKey, writeErrorsOf } from "./database-errors.ts";
+import { updateEach } from "./write-batches.ts";
 
 /** One guarded write to one document: whole, or not at all when the guard no longer holds. `filter` names the document by `_id`. */
 export interface GuardedTransition {
@@ -36,10 +37,6 @@ const byMark = (transitions: readonly GuardedTransition[], mark: string): Record
   _id: { $in: transitions.map((t) => t.filter["_id"]) },
   marks: mark,
 });
-
-/** One order for all: a database that holds a lock until a batch ends would else have two batches of the same documents wait for each other. */
-const byId = (a: GuardedTransition, b: GuardedTransition): number =>
-  String(a.filter["_id"]) < String(b.filter["_id"]) ? -1 : 1;
 
 /** True where every refused write was refused for a unique key of another document. */
 const onlyDuplicates = (failure: unknown): boolean => writeErrorsOf(failure)?.every(isDuplicateKey) ?? false;
@@ -116,13 +113,11 @@ export class GuardedCollection<Doc extends Marked, Read = Doc> {
   async #applyAll(transitions: readonly GuardedTransition[]): Promise<Applied<Read>[]> {
     const { mark, projection } = this.#options;
     const own = mark();
-    const writes = transitions.toSorted(byId).map((t) => ({ updateOne: marked(t, own) }));
-    const failure: unknown = await this.#model
-      .bulkWrite(writes as Parameters<Model<Doc>["bulkWrite"]>[0], { ordered: false })
-      .then(
-        () => null,
-        (error: unknown) => error,
-      );
+    const writes = transitions.map((t) => marked(t, own));
+    const failure: unknown = await updateEach(this.#model, writes).then(
+      () => null,
+      (error: unknown) => error,
+    );
     const made = await this.#model
       .find(byMark(transitions, own), projection)
       .lean<(Read & { _id: unknown })[]>()

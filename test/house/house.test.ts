@@ -104,6 +104,8 @@ describe("the bus and the environment", () => {
     expect(faults(house.writesAreDurable(code))).toEqual([]));
   test("the database's clock is asked in the one form that databases share", () =>
     expect(faults(house.clockHasOnePlace(code))).toEqual([]));
+  test("batches of the same documents are written in one order", () =>
+    expect(faults(house.batchesHaveOneOrder(code))).toEqual([]));
   test("process.env is read in shared/process/env.ts", () =>
     expect(faults(house.environmentIsReadOnce(files))).toEqual([]));
 });

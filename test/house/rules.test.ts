@@ -162,6 +162,12 @@ const BAD: [string, (files: Source[]) => house.Violation[], Record<string, strin
     { "services/a/a.ts": "const g = { $group: {\n_id: null, ...fieldsByClock(x) } };" },
     "services/a/a.ts:1 the database's clock inside",
   ],
+  [
+    "a batch of a service's own",
+    house.batchesHaveOneOrder,
+    { "services/a/a.ts": "await model.insertMany(docs);", "shared/database/write-batches.ts": "model.bulkWrite(x);" },
+    "services/a/a.ts:1 a batch is written by",
+  ],
   ["a long file", house.filesAreSmall, { "test/a.ts": "x;\n".repeat(301) }, "test/a.ts:301 301 lines; at most 300"],
   [
     "a long file that only says it is generated",

@@ -191,6 +191,17 @@ export const clockHasOnePlace = (files: readonly Source[]): Violation[] => {
   ];
 };
 
+/** The file that may write several documents in one command. */
+const BATCHES = "shared/database/write-batches.ts";
+
+/** Batches of the same documents are written in one order, or some databases have them wait for each other for ever. */
+export const batchesHaveOneOrder = (files: readonly Source[]): Violation[] =>
+  matches(
+    files.filter((f) => inProduct(f.path) && f.path !== BATCHES),
+    /\.\s*(?:bulkWrite|insertMany)\s*[<(]/g,
+    `a batch is written by ${BATCHES} only`,
+  );
+
 /** Section 4, 3: one typed bus. */
 export const busIsTyped = (files: readonly Source[]): Violation[] =>
   matches(

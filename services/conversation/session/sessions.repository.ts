@@ -2,7 +2,7 @@ import type { Model } from "mongoose";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
-import { insertEach } from "../../../shared/database/unordered-insert.ts";
+import { insertEach } from "../../../shared/database/write-batches.ts";
 import type { PlannedSession, SessionDoc } from "./sessions.model.ts";
 
 /** How long a session is kept that was not settled: until the sweep has surely recovered it. */

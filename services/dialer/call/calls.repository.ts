@@ -3,7 +3,7 @@ import type { Provider } from "../../../shared/contracts/records/configuration.t
 import { batched } from "../../../shared/batching.ts";
 import { fail } from "../../../shared/errors.ts";
 import { GuardedCollection } from "../../../shared/database/guarded-collection.ts";
-import { insertEach } from "../../../shared/database/unordered-insert.ts";
+import { insertEach } from "../../../shared/database/write-batches.ts";
 import { isSame, tombstone, type Transition } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 

@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import { batched } from "../../../shared/batching.ts";
 import { fail } from "../../../shared/errors.ts";
-import { insertEach } from "../../../shared/database/unordered-insert.ts";
+import { insertEach } from "../../../shared/database/write-batches.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
 
 /** Reads and writes of `carrier_events`. */

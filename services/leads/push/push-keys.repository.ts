@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import { fail } from "../../../shared/errors.ts";
 import { batched } from "../../../shared/batching.ts";
-import { insertNew } from "../../../shared/database/unordered-insert.ts";
+import { insertNew } from "../../../shared/database/write-batches.ts";
 import type { PushKeyDoc } from "./push-keys.model.ts";
 
 /** What Idempotency-Keys stand for. */

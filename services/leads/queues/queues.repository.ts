@@ -1,4 +1,5 @@
 import type { Model } from "mongoose";
+import { updateEach } from "../../../shared/database/write-batches.ts";
 import type { LeadDoc } from "../leads.model.ts";
 
 /** What the head of a queue is known by. */
@@ -109,15 +110,12 @@ export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
         .find({ queue: null, due_at: { $gt: EVER } }, BRIEF)
         .limit(limit)
         .lean<LeadDoc[]>();
-      if (without.length > 0) {
-        await model.bulkWrite(
-          without.map((lead) => ({
-            updateOne: { filter: { _id: lead._id, queue: null }, update: { $set: { queue: nameOf(lead) } } },
-          })),
-          { ordered: false },
-        );
-      }
-      return without.length;
+      const named = without.map((lead) => ({
+        filter: { _id: lead._id, queue: null },
+        update: { $set: { queue: nameOf(lead) } },
+      }));
+      if (named.length > 0) await updateEach(model, named);
+      return named.length;
     },
   };
 }

@@ -4,7 +4,7 @@ import { within, type Scope } from "../../../shared/contracts/records/identity.t
 import { DELIVERY_STATES } from "../../../shared/contracts/webhook.ts";
 import { batched } from "../../../shared/batching.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
-import { insertNew } from "../../../shared/database/unordered-insert.ts";
+import { insertNew, updateEach } from "../../../shared/database/write-batches.ts";
 import type { BodilessDelivery, DeliveryDoc } from "./deliveries.model.ts";
 import { giveUp, takeLease, type DeliveryTransition } from "../rules/delivery-state-machine.ts";
 
@@ -49,14 +49,9 @@ const listed = (model: Model<DeliveryDoc>, filter: Record<string, unknown>) =>
 
 /** The repository over a mongoose model. */
 export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepository {
-  const writeAll = (transitions: readonly DeliveryTransition[]) =>
-    model.bulkWrite(
-      transitions.map(({ filter, update }) => ({ updateOne: { filter, update } })),
-      { ordered: false },
-    );
   const transitionBatched = batched(
     async (transitions: DeliveryTransition[]) => {
-      await writeAll(transitions);
+      await updateEach(model, transitions);
       return transitions.map(() => true);
     },
     { maxItems: TRANSITIONS_PER_WRITE },
@@ -81,7 +76,10 @@ export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepos
         .lean<DueDelivery[]>(),
     async take(due, until, taker) {
       if (due.length === 0) return [];
-      await writeAll(due.map((d) => takeLease(d, until, taker)));
+      await updateEach(
+        model,
+        due.map((d) => takeLease(d, until, taker)),
+      );
       return model.find({ _id: { $in: due.map((d) => d._id) }, taken_by: taker }).lean<DeliveryDoc[]>();
     },
     transition: async (m) => {

@@ -1,3 +1,4 @@
+import { MongoClient } from "mongodb";
 import { needing } from "../../fixtures/database-abilities.ts";
 import { servedBy } from "../../fixtures/query-plan.ts";
 import { asAdmin, until } from "../../../local/harness/stage.ts";
@@ -6,6 +7,31 @@ import { A_US, slotCalls } from "../fixtures/slot-calls.ts";
 
 const at = setNumbersStage();
 const { create, many, wants, releaseMany, keepMany, of, holdersOf, idle } = slotCalls(at);
+/** MongoDB's code of a write that it gave up for another at the same time. */
+const WRITE_CONFLICT = 112;
+
+needing("failPoints", () => {
+  test("leases and releases that the database gives up for others' writes are made all the same", async () => {
+    const r = tenant();
+    await create(r, { max_concurrent_calls: 2 });
+    await many(r, wants(r, 2));
+    const client = await MongoClient.connect(at.stage.uri);
+    const giveUp = (times: number) =>
+      client.db("admin").command({
+        configureFailPoint: "failCommand",
+        mode: { times },
+        data: { failCommands: ["update"], errorCode: WRITE_CONFLICT },
+      });
+    await giveUp(2);
+    expect(await keepMany([{ holder: `${r}.0`, lease_seconds: 600 }])).toEqual([true]);
+    await giveUp(2);
+    expect((await many(r, wants(r, 2))).map((line) => line === null)).toEqual([false, false]);
+    await giveUp(2);
+    await releaseMany([`${r}.0`, `${r}.1`]);
+    expect(await holdersOf(r)).toEqual([]);
+    await client.close();
+  });
+});
 
 describe("keepMany", () => {
   test("renews the leases of the slots reserved in these names, each by its own length, and says which were held; a disabled number's too", async () => {

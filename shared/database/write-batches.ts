@@ -1,0 +1,84 @@
+import type { Model } from "mongoose";
+import { isDuplicateKey, isGivenUp, writeErrorsOf } from "./database-errors.ts";
+
+/*
+ * Writes of several documents. A database that holds a lock until its command ends would have two commands wait for each other, some
+ * for ever, that write the same documents in different orders: batches are written in the order of their ids, whoever asks.
+ */
+
+/** Result of inserting one document; `present`: one with its id or unique key exists already. */
+export type Written = "written" | "present" | "failed";
+
+/** A write to one document, which `filter` names by `_id`. */
+export interface DocumentWrite {
+  filter: Record<string, unknown>;
+  update: object;
+}
+
+const INSERT = { ordered: false, lean: true, rawResult: true, throwOnValidationError: true } as const;
+/** Times that a write is asked for: of those that wait for each other in a circle, the database gives up one. */
+const TRIES = 8;
+
+const byText = (a: unknown, b: unknown): number => (String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0);
+
+/** Inserts what can be inserted, each document for itself; the refusals, each with the index of its document. Throws where no result is known. */
+async function refusalsOf<Doc extends { _id: string }>(model: Model<Doc>, docs: readonly Doc[]) {
+  const inOrder = [...docs.entries()].sort(([, a], [, b]) => byText(a._id, b._id));
+  try {
+    await model.insertMany(
+      inOrder.map(([, doc]) => doc),
+      INSERT,
+    );
+    return [];
+  } catch (error) {
+    const refused = writeErrorsOf(error);
+    if (refused === null) throw error;
+    return refused.map((fault) => ({ index: inOrder[fault.index]?.[0] ?? fault.index, fault, error }));
+  }
+}
+
+/** Inserts what can be inserted, each document for itself; returns each result in order. Throws where no result is known. */
+export async function insertEach<Doc extends { _id: string }>(
+  model: Model<Doc>,
+  docs: readonly Doc[],
+): Promise<Written[]> {
+  const written: Written[] = docs.map(() => "written");
+  for (const { index, fault } of await refusalsOf(model, docs))
+    written[index] = isDuplicateKey(fault) ? "present" : "failed";
+  return written;
+}
+
+/** Inserts the documents that are not there yet; true for each that was not. Throws the driver's error when one failed for any other reason. */
+export async function insertNew<Doc extends { _id: string }>(
+  model: Model<Doc>,
+  docs: readonly Doc[],
+): Promise<boolean[]> {
+  const fresh = docs.map(() => true);
+  for (const { index, fault, error } of await refusalsOf(model, docs)) {
+    if (!isDuplicateKey(fault)) throw error;
+    fresh[index] = false;
+  }
+  return fresh;
+}
+
+/** Makes each write whose filter holds, all in one request. Throws the driver's error when one was refused; the others are made all the same. */
+export async function updateEach<Doc>(model: Model<Doc>, writes: readonly DocumentWrite[]): Promise<void> {
+  const inOrder = writes
+    .toSorted((a, b) => byText(a.filter["_id"], b.filter["_id"]))
+    .map((updateOne) => ({ updateOne }));
+  await model.bulkWrite(inOrder as Parameters<Model<Doc>["bulkWrite"]>[0], { ordered: false });
+}
+
+/**
+ * Makes a write of several documents that are found by other fields than their ids: one that the database gave up for another was not made, and is
+ * asked for again. `write` asks for one that may be made twice, and throws the last error where it was given up each time.
+ */
+export async function repeatGivenUp<T>(write: () => PromiseLike<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (tries === TRIES || !isGivenUp(error)) throw error;
+    }
+  }
+}
