@@ -60,7 +60,7 @@ export interface LedgerEntry {
 }
 
 /** How the product is started for a test. */
-export interface ProductOptions extends Pick<StackOptions, "replicas" | "between" | "openFiles"> {
+export interface ProductOptions extends Pick<StackOptions, "replicas" | "between" | "openFiles" | "treeOf"> {
   split?: boolean;
   engine?: Engine;
   timeScale?: number;
@@ -116,6 +116,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     database: `t_${randomUUID().slice(0, 8)}`,
     ...(options.replicas ? { replicas: options.replicas } : {}),
     ...(options.between ? { between: options.between } : {}),
+    ...(options.treeOf ? { treeOf: options.treeOf } : {}),
     ...(options.openFiles ? { openFiles: options.openFiles } : {}),
     env: options.env ?? {},
     onLog: (line) => log.push(line),

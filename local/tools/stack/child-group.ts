@@ -19,7 +19,8 @@ export interface ChildObserver {
 
 /** How a child of the group is started. */
 export interface StartOptions {
-  args: string[];
+  /** A function is asked at each start. */
+  args: string[] | (() => string[]);
   env?: Record<string, string>;
   ready: "line" | "none";
   command?: string;

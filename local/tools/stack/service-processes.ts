@@ -28,10 +28,11 @@ export interface ProcessCommand {
   command?: string;
 }
 
-const RUNNER = [
-  join(ROOT, "node_modules", "moleculer", "bin", "moleculer-runner.js"),
+/** What runs services of a tree: Moleculer's runner with the tree's own configuration. */
+const runnerIn = (root: string): string[] => [
+  join(root, "node_modules", "moleculer", "bin", "moleculer-runner.js"),
   "--config",
-  join(ROOT, "moleculer.config.ts"),
+  join(root, "moleculer.config.ts"),
   "--mask",
   "**/*.service.ts",
 ];
@@ -41,9 +42,9 @@ const WATCH_PARENT = ["--import", script("tools/stack/parent-watch.ts")];
 export const onPath = (program: string): boolean =>
   (process.env["PATH"] ?? "").split(delimiter).some((dir) => existsSync(join(dir, program)));
 
-/** How the services below `folder` are run, under a limit of open files where one is given. */
-export function serviceCommand(folder: string, openFiles: number | undefined): ProcessCommand {
-  const args = [...WATCH_PARENT, ...RUNNER, folder];
+/** How the services below `folder` of a tree are run, under a limit of open files where one is given. */
+export function serviceCommand(folder: string, openFiles: number | undefined, root = ROOT): ProcessCommand {
+  const args = [...WATCH_PARENT, ...runnerIn(root), join(root, folder)];
   return openFiles === undefined
     ? { args }
     : { command: "sh", args: ["-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, ...args] };

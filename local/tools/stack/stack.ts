@@ -33,6 +33,8 @@ export interface StackOptions extends ChildObserver {
   between?: Between;
   /** The engine of conversations whose template and configuration name none; absent: relay, whose speech can run faster than the clock. */
   engine?: Engine;
+  /** The tree that a child of a split stack runs from, asked at each of its starts; absent: this one. */
+  treeOf?: (child: string) => string;
   /** Files and sockets that each service process may have open; absent: as many as this one. */
   openFiles?: number;
   env?: Record<string, string>;
@@ -107,9 +109,11 @@ async function startSplit(group: ChildGroup, o: StackOptions, mongo: string, env
   const url = `nats://127.0.0.1:${port}`;
   await migrateDatabase(mongo);
   for (const { name, service, env: own } of await splitProcesses(o.replicas ?? {})) {
+    const folder = join("services", service);
     const TRANSPORTER = (await o.between?.bus?.(url, name)) ?? url;
     await group.startService(name, {
-      ...serviceCommand(join("services", service), o.openFiles),
+      ...serviceCommand(folder, o.openFiles),
+      args: () => serviceCommand(folder, o.openFiles, o.treeOf?.(name)).args,
       env: { ...env, ...own, TRANSPORTER },
     });
   }

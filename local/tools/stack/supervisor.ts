@@ -22,7 +22,8 @@ export interface Child {
 /** How a child is run. `restart`: it comes back when it dies by itself. */
 export interface ChildOptions {
   name: string;
-  args: string[];
+  /** A function is asked at each start. */
+  args: string[] | (() => string[]);
   command?: string;
   env: Record<string, string>;
   ready: "line" | "none";
@@ -139,7 +140,7 @@ class SupervisedChild implements Child {
   #spawn(once: Record<string, string>): ChildProcess {
     const { command = process.execPath, args, env } = this.#options;
     const { PATH, HOME } = process.env;
-    this.#current = spawn(command, args, {
+    this.#current = spawn(command, typeof args === "function" ? args() : args, {
       env: { PATH, HOME, NODE_COMPILE_CACHE: COMPILED, ...env, ...once },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       detached: true,

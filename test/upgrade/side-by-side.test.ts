@@ -1,0 +1,111 @@
+import { execFileSync } from "node:child_process";
+import { invariants } from "../../local/harness/invariants.ts";
+import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
+import { previousTree, type PreviousTree } from "../../local/harness/previous-version.ts";
+import { startProduct, type Product } from "../../local/harness/product.ts";
+import { after } from "../../local/harness/stage.ts";
+import { ROOT } from "../../local/tools/stack/project-root.ts";
+
+/** An upgrade without a stop: processes of the previous version and of this one on one bus and one database, replaced under load, there and back. */
+const START_MS = 150_000;
+const TEST_MS = 300_000;
+const QUIET_MS = 150_000;
+const PUSH_EVERY_MS = 150;
+const ENV = {
+  LEASE_SECONDS: "5",
+  SWEEP_INTERVAL_MS: "500",
+  SCHEDULER_INTERVAL_MS: "300",
+  SHUTDOWN_GRACE_SECONDS: "15",
+  PROVIDER_ONE_CALLS_PER_SECOND: "0",
+};
+/** What the callees do: not there, confirms at once, asks first, talks over, busy, the line drops. */
+const CROWD = ["10", "01", "11", "12", "06", "17", "01", "04"];
+
+let previous: PreviousTree;
+let product: Product;
+let pusher: Pusher;
+/** The children that run the previous version; all others run this one. */
+const old = new Set<string>();
+let numbers = 0;
+
+beforeAll(async () => {
+  previous = await previousTree();
+  const first = ["merchants", "blacklist", "numbers", "config", "leads", "webhook", "auth", "gateway"];
+  for (const name of [...first, "conversation", "dialer", "scheduler", "dialer-2", "scheduler-2", "leads-2"])
+    old.add(name);
+  product = await startProduct({
+    split: true,
+    env: ENV,
+    timeScale: 40,
+    replicas: { scheduler: 2, dialer: 2, leads: 2 },
+    treeOf: (child) => (old.has(child) ? previous.root : ROOT),
+  });
+  pusher = await startPushing(product);
+}, START_MS);
+afterAll(async () => {
+  await product?.stop();
+  previous?.remove();
+}, START_MS);
+
+const child = (name: string) =>
+  product.stack.children.get(name) ??
+  (() => {
+    throw new Error(`no child ${name}`);
+  })();
+
+/** What the system says that a child runs. */
+const commandOf = (name: string): string =>
+  execFileSync("ps", ["-o", "args=", "-p", String(child(name).pid())], { encoding: "utf8" });
+
+async function replace(name: string, by: "old" | "new"): Promise<void> {
+  await child(name).down("SIGTERM");
+  if (by === "old") old.add(name);
+  else old.delete(name);
+  await child(name).up();
+}
+
+/** Pushes leads all the time while `work` is done; their ids. */
+async function underLoad(work: () => Promise<void>): Promise<string[]> {
+  const enough = new AbortController();
+  const pushed: Promise<string>[] = [];
+  const load = (async () => {
+    while (!enough.signal.aborted) {
+      pushed.push(pusher.insist(callee(numbers, CROWD[numbers++ % CROWD.length] ?? "06")));
+      await after(PUSH_EVERY_MS);
+    }
+  })();
+  await work();
+  enough.abort();
+  await load;
+  return Promise.all(pushed);
+}
+
+/** Every lead ended with one outcome for which a phone was tried, and all invariants hold. */
+async function judge(ids: readonly string[]): Promise<void> {
+  const { leads } = await invariants(product, [], { callsPerSecond: 0, quietMs: QUIET_MS });
+  const of = new Map(leads.map((lead) => [lead._id, lead]));
+  expect(ids.filter((id) => of.get(id)?.status !== "FINISHED")).toEqual([]);
+  expect(ids.filter((id) => (of.get(id)?.attempt_count ?? 0) === 0)).toEqual([]);
+  expect(ids.filter((id) => ["call_error", "failed"].includes(of.get(id)?.outcome ?? ""))).toEqual([]);
+}
+
+test(
+  "from the previous version to this one and back, one process after the other, under load",
+  async () => {
+    const names = [...product.stack.serviceChildren];
+    expect(names.filter((name) => !commandOf(name).includes(previous.root))).toEqual([]);
+    const ids = await underLoad(async () => {
+      for (const name of names) {
+        await replace(name, "new");
+        await after(300);
+      }
+      for (const name of names.filter((_, i) => i % 2 === 0)) await replace(name, "old");
+      await after(3000);
+      for (const name of names.filter((_, i) => i % 2 === 0)) await replace(name, "new");
+    });
+    expect(names.filter((name) => commandOf(name).includes(previous.root))).toEqual([]);
+    expect(ids.length).toBeGreaterThan(50);
+    await judge(ids);
+  },
+  TEST_MS,
+);
