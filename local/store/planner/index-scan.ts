@@ -5,7 +5,7 @@ import type { Index } from "../storage/index-table.ts";
 import { StoreError } from "../bson/errors.ts";
 import type { Plan } from "./query-plan.ts";
 import { outOfBounds, type Skip } from "./skip-scan.ts";
-import { blob, integer, storedOf, type Storage, type Stored } from "../storage/storage.ts";
+import { AT_MOST, blob, columns, integer, type Storage, type Stored } from "../storage/storage.ts";
 
 const FIRST_PAGE = 32;
 const LARGEST_PAGE = 1024;
@@ -30,7 +30,7 @@ export function estimate(storage: Storage, index: Index, intervals: readonly Int
   for (const { lo, hi } of intervals) {
     n += integer(
       storage.one(
-        `SELECT count(*) AS n FROM (SELECT 1 FROM x_${index.id} WHERE key >= ? AND key < ? LIMIT ?)`,
+        `SELECT count(*) AS n FROM (SELECT 1 FROM x_${index.id} WHERE key >= ? AND key < ? ${AT_MOST})`,
         lo,
         hi ?? ABOVE_ALL,
         ESTIMATE_KEYS,
@@ -59,6 +59,11 @@ interface Entry extends Stored {
   key: Uint8Array;
 }
 
+function entryOf(row: unknown): Entry {
+  const [rid, doc, crc, key] = columns(row);
+  return { rid: integer(rid), bytes: blob(doc), crc: crc === null ? null : integer(crc), key: blob(key) };
+}
+
 function pageOf(
   storage: Storage,
   collection: Collection,
@@ -72,28 +77,28 @@ function pageOf(
   const hi = interval.hi ?? ABOVE_ALL;
   const rows =
     after === undefined
-      ? storage.all(
-          `SELECT x.key AS key, x.rid AS rid, d.doc AS doc, d.crc AS crc ${from} WHERE x.key >= ? AND x.key < ? ORDER BY x.key ${reverse ? "DESC, x.rid DESC" : ", x.rid"} LIMIT ?`,
+      ? storage.rows(
+          `SELECT d.rid, d.doc, d.crc, x.key ${from} WHERE x.key >= ? AND x.key < ? ORDER BY x.key ${reverse ? "DESC, x.rid DESC" : ", x.rid"} ${AT_MOST}`,
           interval.lo,
           hi,
           limit,
         )
       : reverse
-        ? storage.all(
-            `SELECT x.key AS key, x.rid AS rid, d.doc AS doc, d.crc AS crc ${from} WHERE x.key >= ? AND (x.key, x.rid) < (?, ?) ORDER BY x.key DESC, x.rid DESC LIMIT ?`,
+        ? storage.rows(
+            `SELECT d.rid, d.doc, d.crc, x.key ${from} WHERE x.key >= ? AND (x.key, x.rid) < (?, ?) ORDER BY x.key DESC, x.rid DESC ${AT_MOST}`,
             interval.lo,
             after.key,
             after.rid,
             limit,
           )
-        : storage.all(
-            `SELECT x.key AS key, x.rid AS rid, d.doc AS doc, d.crc AS crc ${from} WHERE (x.key, x.rid) > (?, ?) AND x.key < ? ORDER BY x.key, x.rid LIMIT ?`,
+        : storage.rows(
+            `SELECT d.rid, d.doc, d.crc, x.key ${from} WHERE (x.key, x.rid) > (?, ?) AND x.key < ? ORDER BY x.key, x.rid ${AT_MOST}`,
             after.key,
             after.rid,
             hi,
             limit,
           );
-  return rows.map((row) => ({ key: blob(row["key"]), ...storedOf(row) }));
+  return rows.map(entryOf);
 }
 
 function* scanIndex(
@@ -146,28 +151,31 @@ function keysOf(
   const hi = bounds.hi ?? ABOVE_ALL;
   const rows =
     after === undefined
-      ? storage.all(
-          `${from} WHERE key >= ? AND key < ? ORDER BY key ${reverse ? "DESC, rid DESC" : ", rid"} LIMIT ?`,
+      ? storage.rows(
+          `${from} WHERE key >= ? AND key < ? ORDER BY key ${reverse ? "DESC, rid DESC" : ", rid"} ${AT_MOST}`,
           bounds.lo,
           hi,
           limit,
         )
       : reverse
-        ? storage.all(
-            `${from} WHERE key >= ? AND (key, rid) < (?, ?) ORDER BY key DESC, rid DESC LIMIT ?`,
+        ? storage.rows(
+            `${from} WHERE key >= ? AND (key, rid) < (?, ?) ORDER BY key DESC, rid DESC ${AT_MOST}`,
             bounds.lo,
             after.key,
             after.rid,
             limit,
           )
-        : storage.all(
-            `${from} WHERE (key, rid) > (?, ?) AND key < ? ORDER BY key, rid LIMIT ?`,
+        : storage.rows(
+            `${from} WHERE (key, rid) > (?, ?) AND key < ? ORDER BY key, rid ${AT_MOST}`,
             after.key,
             after.rid,
             hi,
             limit,
           );
-  return rows.map((row) => ({ key: blob(row["key"]), rid: integer(row["rid"]) }));
+  return rows.map((row) => {
+    const [key, rid] = columns(row);
+    return { key: blob(key), rid: integer(rid) };
+  });
 }
 
 /** What is left of an interval when a scan goes on at `next`; undefined when nothing is. */

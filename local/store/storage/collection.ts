@@ -6,7 +6,7 @@ import type { DocKeys } from "../indexes/index-keys.ts";
 import { IndexBuild } from "./index-build.ts";
 import { addKeys, changeKeys, refuseDuplicates, removeKeys, sameKeys, type Index } from "./index-table.ts";
 import { field } from "../bson/paths.ts";
-import { integer, storedOf, type Storage, type Stored } from "./storage.ts";
+import { AT_MOST, integer, storedOf, type Storage, type Stored } from "./storage.ts";
 import type { Doc } from "../bson/values.ts";
 import { crc32 } from "node:zlib";
 
@@ -104,7 +104,7 @@ export class Collection {
 
   /** A document, not yet checked; undefined when it is no longer there. */
   stored(rid: number): Stored | undefined {
-    const row = this.storage.one(`SELECT rid, doc, crc FROM d_${this.id} WHERE rid = ?`, rid);
+    const [row] = this.storage.rows(`SELECT rid, doc, crc FROM d_${this.id} WHERE rid = ?`, rid);
     return row === undefined ? undefined : storedOf(row);
   }
 
@@ -147,9 +147,9 @@ export class Collection {
   /** Documents after `rid` in order of insertion (before it when `reverse`), at most `limit`, not yet checked. */
   page(rid: number, limit: number, reverse: boolean): Stored[] {
     const sql = reverse
-      ? `SELECT rid, doc, crc FROM d_${this.id} WHERE rid < ? ORDER BY rid DESC LIMIT ?`
-      : `SELECT rid, doc, crc FROM d_${this.id} WHERE rid > ? ORDER BY rid LIMIT ?`;
-    return this.storage.all(sql, rid, limit).map(storedOf);
+      ? `SELECT rid, doc, crc FROM d_${this.id} WHERE rid < ? ORDER BY rid DESC ${AT_MOST}`
+      : `SELECT rid, doc, crc FROM d_${this.id} WHERE rid > ? ORDER BY rid ${AT_MOST}`;
+    return this.storage.rows(sql, rid, limit).map(storedOf);
   }
 
   /** Attaches an index that is whole. */

@@ -12,6 +12,9 @@ const WAL_LIMIT_BYTES = 128 * 1024 * 1024;
 const FORMAT = 2;
 const IN_MEMORY = ":memory:";
 
+/** The end of a query of at most so many rows. A bare `LIMIT ?` makes sqlite compile the query anew whenever a number is bound to it. */
+export const AT_MOST = "LIMIT ? + 0";
+
 /** How a store is opened. */
 export interface StorageOptions {
   /** Start although commits or documents are lost. */
@@ -99,6 +102,14 @@ export class Storage {
   /** All rows. */
   all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
     return this.prepare(sql).all(...values);
+  }
+
+  /** All rows as arrays of their columns, which are made in half the time. */
+  rows(sql: string, ...values: SQLInputValue[]): unknown[] {
+    const known = this.statements.get(sql);
+    const statement = known ?? this.prepare(sql);
+    if (known === undefined) statement.setReturnArrays(true);
+    return statement.all(...values);
   }
 
   /** Runs a writing statement inside the open transaction, which it opens if need be. */
@@ -200,8 +211,14 @@ export interface Stored {
   crc: number | null;
 }
 
-/** A row of d_<id> (rid, doc, crc). */
-export function storedOf(row: Record<string, unknown>): Stored {
-  const { crc } = row;
-  return { rid: integer(row["rid"]), bytes: blob(row["doc"]), crc: crc === null ? null : integer(crc) };
+/** The columns of one of {@link Storage.rows}. */
+export function columns(row: unknown): readonly unknown[] {
+  if (Array.isArray(row)) return row;
+  throw new TypeError("the store's file holds no row where one belongs");
+}
+
+/** The columns rid, doc, crc of a row of d_<id>. */
+export function storedOf(row: unknown): Stored {
+  const [rid, doc, crc] = columns(row);
+  return { rid: integer(rid), bytes: blob(doc), crc: crc === null ? null : integer(crc) };
 }
