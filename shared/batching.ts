@@ -1,4 +1,5 @@
 import DataLoader from "dataloader";
+import { jsonBytes } from "./json.ts";
 
 /** Batches of one loader under way at the same time: one at the database or on the bus, one that fills behind it. */
 const BATCHES_AT_ONCE = 2;
@@ -35,6 +36,10 @@ export function chunks<T>(
   if (chunk.length > 0) out.push(chunk);
   return out;
 }
+
+/** The first of the items, as many as fit into one message; one at least, or a list cut in pages would never end. */
+export const fitting = <T>(items: readonly T[], bytesOf: (item: T) => number = jsonBytes): T[] =>
+  chunks(items, { maxItems: Number.POSITIVE_INFINITY, bytesOf })[0] ?? [];
 
 /**
  * Turns a request for many into a function for one, as DataLoader does without its cache: calls of about the same moment share one `run`, at most two

@@ -14,3 +14,6 @@ export function recordIn(text: string): Record<string, unknown> | null {
 
 /** The value where it is a text, else "". */
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** Bytes that a value takes as JSON; 0 for undefined, which JSON leaves out. */
+export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");

@@ -1,4 +1,5 @@
 import type { Model, QueryFilter } from "mongoose";
+import { fitting } from "./batching.ts";
 import { DEFAULT_PAGE } from "./contracts/records/identity.ts";
 import { fail } from "./errors.ts";
 
@@ -61,24 +62,14 @@ export const createdBetween = (from: string | undefined, to: string | undefined)
 /** How many documents to read for a page: one more than is shown, to detect a next page. */
 export const pageSize = (limit: number | undefined): number => (limit ?? DEFAULT_PAGE) + 1;
 
-/** Most bytes of a page whose items may be large: an answer must pass over the bus, whose messages are 1 MiB at most. */
-export const PAGE_BYTES = 768 * 1024;
-
-/** How many of the items fit into `PAGE_BYTES`; one at least, or a page would never end. */
-function fitting<Doc>(items: readonly Doc[], bytesOf: (item: Doc) => number): number {
-  let bytes = 0;
-  const over = items.findIndex((item) => (bytes += bytesOf(item)) > PAGE_BYTES);
-  return over < 0 ? items.length : Math.max(over, 1);
-}
-
-/** Cuts what was read with `pageSize` down to the page, with the cursor of the next one (null: this was the last). With `bytesOf` a page also ends where it grows too large. */
+/** Cuts what was read with `pageSize` down to the page, with the cursor of the next one (null: this was the last). With `bytesOf` a page also ends where a message on the bus is full. */
 export function pageOf<Doc extends Position>(
   read: readonly Doc[],
   limit: number | undefined,
   bytesOf?: (item: Doc) => number,
 ): { items: Doc[]; next_cursor: string | null } {
   const most = read.slice(0, limit ?? DEFAULT_PAGE);
-  const items = bytesOf === undefined ? most : most.slice(0, fitting(most, bytesOf));
+  const items = bytesOf === undefined ? most : fitting(most, bytesOf);
   const last = items.at(-1);
   return { items, next_cursor: read.length > items.length && last ? encodeCursor(last) : null };
 }

@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { freePort } from "../tools/stack/ports.ts";
 import { hasProgram, PROGRAM_ENV, runProgram } from "./program.ts";
 
 const APT_MS = 120_000;
@@ -31,4 +32,36 @@ export async function provideNats(): Promise<boolean> {
       "Install it (Debian, Ubuntu: sudo apt install nats-server; macOS: brew install nats-server; else https://docs.nats.io) and try again.",
   );
   return false;
+}
+
+/** A bus of a test's own. */
+export interface NatsServer {
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** What the server says when it takes connections. */
+const READY = /Server is ready/;
+
+/** Starts a server of its own with the settings of a deployment; its messages are a mebibyte at most. */
+export async function startNats(): Promise<NatsServer> {
+  const port = await freePort();
+  const child = spawn("nats-server", ["--addr", "127.0.0.1", "--port", String(port)], {
+    env: PROGRAM_ENV,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    child.once("error", reject);
+    child.stderr.on("data", (said: Buffer) => {
+      if (READY.test(said.toString("utf8"))) resolve();
+    });
+  });
+  return {
+    url: `nats://127.0.0.1:${port}`,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
 }

@@ -27,6 +27,8 @@ export interface StageOptions {
   clock?: Clock;
   random?: () => number;
   /** Takes the lines of the log. */ onLog?: (line: string) => void;
+  /** A real bus, which stages of one namespace share; absent: one within this process, for this stage alone. */
+  bus?: { url: string; namespace: string };
 }
 
 const VISIBLE_DEADLINE_MS = 15_000;
@@ -71,10 +73,11 @@ export function standIn<S extends keyof Contracts>(
   return service(name, () => ({ actions: { ...missing, ...actions } as Implementation<S>["actions"] }));
 }
 
-const brokerOptions = (namespace: string, nodeID: string): BrokerOptions => ({
+const brokerOptions = ({ url, namespace }: NonNullable<StageOptions["bus"]>, nodeID: string): BrokerOptions => ({
   namespace,
   nodeID,
-  transporter: "Fake",
+  // the types of 0.15.2 leave out URL strings, which the code accepts
+  transporter: url as NonNullable<BrokerOptions["transporter"]>,
   validator: new BusValidator(),
   requestTimeout: 10_000,
   logger: false,
@@ -97,9 +100,10 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     MIGRATE_AT_START: "true",
     ...options.env,
   });
-  const namespace = `test-${randomUUID()}`;
-  const broker = new ServiceBroker(brokerOptions(namespace, "services"));
-  const caller = new ServiceBroker(brokerOptions(namespace, "caller"));
+  const bus = options.bus ?? { url: "Fake", namespace: `test-${randomUUID()}` };
+  const mark = options.bus ? `-${randomUUID()}` : "";
+  const broker = new ServiceBroker(brokerOptions(bus, `services${mark}`));
+  const caller = new ServiceBroker(brokerOptions(bus, `caller${mark}`));
   provideDeps(broker, {
     env,
     clock: options.clock ?? systemClock,

@@ -60,7 +60,8 @@ export default service(
             ),
           };
         },
-        plans: async ({ template_ids }) => ({ plans: await plans.plans(template_ids) }),
+        plans: async ({ template_ids, known }) =>
+          known === undefined ? { plans: await plans.plans(template_ids) } : plans.changedPlans(template_ids, known),
         templateVersion: async ({ template_id, version }) =>
           (await templates.version(template_id, version)) ?? templateNotFound(),
         overridden: async ({ template_id, override }) => ({

@@ -2,6 +2,7 @@ import { batched, chunks } from "../../shared/batching.ts";
 import type { Bus, ParamsOf } from "../../shared/bus/bus.ts";
 import type { Preparation, Prepared } from "../../shared/contracts/conversation.ts";
 import { codeOf, fail } from "../../shared/errors.ts";
+import { jsonBytes } from "../../shared/json.ts";
 
 type SlotLease = ParamsOf<"numbers.keepMany">["lines"][number];
 type ListedPair = ParamsOf<"blacklist.check">["pairs"][number];
@@ -28,13 +29,12 @@ export interface Peers {
 const MAX_ITEMS = 200;
 /** Releases that are waiting to be retried, at most; the leases of further slots run out by themselves. */
 const MAX_WAITING = 10_000;
-const bytesOf = (call: Preparation): number => Buffer.byteLength(JSON.stringify(call));
 
 /** The other services, through the bus of this process. `lease_seconds`: life of a lead's lease. */
 export function createPeers(bus: Bus, lease_seconds: number): Peers {
   const prepare = batched(
     async (calls: Preparation[]) => (await bus.call("conversation.prepareMany", { calls })).results,
-    { maxItems: MAX_ITEMS, bytesOf },
+    { maxItems: MAX_ITEMS, bytesOf: jsonBytes },
   );
   const release = batched(
     async (holders: string[]) => {

@@ -54,6 +54,7 @@ export default service("leads", (service) => {
 
       heads: (p) => dueQueues(queues, p),
       dueOf: (p) => dueLeads(queues, p),
+      overrideOf: async ({ lead_id }) => ({ override: await queues.overrideOf(lead_id) }),
       inFlight: () => inFlight(queues),
       expire: (p) => expireLeads(deps, queues, p),
 

@@ -22,7 +22,7 @@ export interface QueueInputs {
   queue: Queue;
   plan: Plan | null;
   pauses: GateInputs["pauses"];
-  /** The error of a queue whose own configuration could not be read. */
+  /** The error of a queue whose plan, pause or own configuration could not be read. */
   failed?: unknown;
 }
 
@@ -100,16 +100,19 @@ export function createAdmissionInputs(
   return {
     /** Plans and pauses of these queues, in their order. */
     async ofQueues(queues: readonly Queue[]): Promise<QueueInputs[]> {
-      const [plans, { deployment, of }] = await Promise.all([
+      const [plans, pausesOf] = await Promise.all([
         policies.plans(unique(queues.map((q) => q.template_id))),
-        policies.pauses(unique(queues.flatMap((q) => (q.merchant_id === null ? [] : [q.merchant_id])))),
+        policies.pauses(unique(queues.flatMap((q) => q.merchant_id ?? []))),
       ]);
       const limit = pLimit(OVERRIDES_AT_ONCE);
       return Promise.all(
-        queues.map((queue) => {
-          const plan = plans.get(queue.template_id) ?? null;
-          const pauses = { deployment, merchant: of(queue.merchant_id) };
-          if (!queue.configurations_override) return { queue, plan, pauses };
+        queues.map((queue): QueueInputs | Promise<QueueInputs> => {
+          const merchant = queue.merchant_id ?? "";
+          const plan = plans.of.get(queue.template_id) ?? null;
+          const pauses = { deployment: pausesOf.deployment, merchant: pausesOf.of.get(merchant) ?? null };
+          const failed = plans.failed.get(queue.template_id) ?? pausesOf.failed.get(merchant);
+          if (failed !== undefined) return { queue, plan, pauses, failed };
+          if (!queue.configurations_override && queue.override_of === undefined) return { queue, plan, pauses };
           return limit(() => ofQueue(queue, plan, pauses));
         }),
       );
@@ -147,7 +150,8 @@ export async function gateInputsOf(
 ): Promise<GateInputs> {
   const { lead_id, phone_number, template_id, reseller_id, merchant_id, configurations_override } = lead;
   const queue = { queue: lead_id, template_id, reseller_id, merchant_id, configurations_override };
-  const [of = { queue, plan: null, pauses: { deployment: null, merchant: null } }] = await inputs.ofQueues([queue]);
+  const none: QueueInputs = { queue, plan: null, pauses: { deployment: null, merchant: null } };
+  const [of = none] = await inputs.ofQueues([queue]);
   if (of.failed !== undefined) throw of.failed;
   const country = inputs.countryOf(phone_number);
   const callee = DIALLED_MODES.includes(lead.execution_mode) ? phone_number : null;

@@ -6,9 +6,11 @@ import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import type { DueLead } from "../../shared/contracts/records/lead.ts";
 import type { Cache } from "../../shared/cache.ts";
 import { isRefused } from "../../shared/database/database-errors.ts";
+import { codeOf } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import type { QueueInputs } from "./admission-inputs.ts";
 import type { DropOutcome } from "./admission/gates.ts";
+import { isAway } from "./memory/in-parts.ts";
 import type { QueueSchedule } from "./memory/queue-schedule.ts";
 
 /** A claimed lead with its fencing token, and the holder of its number slot. */
@@ -59,22 +61,24 @@ export const failedQueues = (leads: readonly { queue: string }[], error: unknown
 /** What applying needs. */
 export interface DispositionDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
   schedule: Pick<QueueSchedule, "reschedule" | "awaitSlot" | "block" | "registered">;
-  /** What the database said when it refused a command that a queue needs, by the queue's template. */
-  refusals: Pick<Cache<string>, "get" | "set">;
+  /** Why queues rest because of what a person must know of, by the queue's template; of a playground lead's own by the lead. */
+  failures: Pick<Cache<string>, "get" | "set">;
 }
 
 /** Applies what a stage deferred and dropped. Never throws: what can't be written now is recovered by an expired lease or a scan. */
 export type ApplyDispositions = (result: Omit<StageResult<unknown>, "ok">) => Promise<void>;
 
-/** A refusal as explain shows it. */
-export const refusalOf = ({ code, message }: Record<string, unknown>): string =>
-  `${String(message)} (code ${String(code)})`;
+/** Why leads wait for which the scheduler can't do what it must, in a sentence for explain. */
+export const failureOf = (error: unknown): string =>
+  isRefused(error)
+    ? `The database refuses a command that the scheduler needs to call this lead: ${String(error["message"])} (code ${String(error["code"])}) It waits until the operator has put that right.`
+    : `The scheduler could not read what it needs to call this lead (${codeOf(error)}; its log says why). It tries again every few seconds, and calls other leads meanwhile.`;
 
 /** How soon a queue that waits for a slot asks again when no event announces one. */
 export const SLOT_RECHECK_MS = 1000;
 const FAILED_QUEUE_REST_MS = 5000;
-/** A refusal that was not repeated for this long is over: a queue is tried again sooner. */
-export const REFUSAL_TTL_MS = 4 * FAILED_QUEUE_REST_MS;
+/** A failure that was not repeated for this long is over: a queue is tried again sooner. */
+export const FAILURE_TTL_MS = 4 * FAILED_QUEUE_REST_MS;
 /** Leads dropped, or released, side by side. */
 const WRITES_AT_ONCE = 20;
 
@@ -118,17 +122,20 @@ function attemptWrites({ bus, clock, log }: DispositionDeps) {
 
 /** The one place that applies what the stages of a pass defer and drop. */
 export function createDispositions(deps: DispositionDeps): ApplyDispositions {
-  const { bus, clock, log, schedule, refusals } = deps;
+  const { bus, clock, log, schedule, failures } = deps;
   const attempts = attemptWrites(deps);
   const inMs = (ms: number): number => plusMs(clock.now(), ms).getTime();
 
   function restQueue(queue: string, error: unknown): void {
     schedule.block(queue, inMs(FAILED_QUEUE_REST_MS));
     const fields = { event: "queue.aside", queue, ...errorForLog(error) };
-    if (!isRefused(error)) return log.warn(fields, "a queue failed; it rests for some seconds");
-    const template = schedule.registered(queue)?.template_id ?? queue;
-    const known = refusals.get(template);
-    refusals.set(template, refusalOf(error));
+    const refused = isRefused(error);
+    if (!refused && isAway(error)) return log.warn(fields, "a queue failed; it rests for some seconds");
+    const owner = schedule.registered(queue);
+    const key = owner?.override_of ?? owner?.template_id ?? queue;
+    const known = failures.get(key);
+    failures.set(key, failureOf(error));
+    if (!refused) return log.error(fields, "a queue can't be served as it is; it rests for some seconds");
     // once per template: the alarm that comes again is database.command_refused
     if (known === undefined)
       log.error(

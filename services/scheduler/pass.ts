@@ -1,6 +1,7 @@
 import pLimit from "p-limit";
 import { chunks } from "../../shared/batching.ts";
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
+import { jsonBytes } from "../../shared/json.ts";
 import { crashPoint } from "../../shared/process/crash.ts";
 import {
   createDispositions,
@@ -14,9 +15,9 @@ import type { InFlightReservations } from "./limits/in-flight-reservations.ts";
 import type { QueueSchedule } from "./memory/queue-schedule.ts";
 import { admitLeads, type AdmitLeadsDeps } from "./stages/admit-leads.ts";
 import { admitQueues, type AdmitQueuesDeps } from "./stages/admit-queues.ts";
-import { claim, type WonLead } from "./stages/claim.ts";
+import { claim, claimBytes, type WonLead } from "./stages/claim.ts";
 import { createExpiry } from "./stages/expire-leads.ts";
-import { handOver } from "./stages/hand-over.ts";
+import { handOver, orderOf } from "./stages/hand-over.ts";
 import { pickFairly, rateWindowsOf, type PickFairlyDeps } from "./stages/pick-fairly.ts";
 import { reserveSlots, slotRequests, type ReservedLead, type ReserveSlotsDeps } from "./stages/reserve-slots.ts";
 import { createScan, dueQueues, type ScanDeps } from "./stages/scan.ts";
@@ -43,9 +44,6 @@ const OFFERS_AT_ONCE = 4;
 /** Orders offered to one dialer in one request. */
 const ORDERS_PER_OFFER = 50;
 
-/** Claims answer with payloads, and orders carry them: both must fit into messages on the bus. */
-const bytesOf = ({ admitted: { lead } }: ReservedLead): number => lead.payload_bytes ?? 0;
-
 /** The stages of one pass, from due queues to orders at the dialer. `budget`: most leads it may hand over. */
 function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, full: boolean) => Promise<void> {
   const { clock, env, schedule, reservations } = deps;
@@ -68,9 +66,10 @@ function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, fu
 
   return async (budget, full) => {
     const due = await dueQueues(schedule.takeDue(clock.now().getTime()), deps);
-    if (due.length === 0) return;
+    await apply({ deferred: due.failed, dropped: [] });
+    if (due.queues.length === 0) return;
 
-    const queues = await admitQueues({ queues: due, full }, deps);
+    const queues = await admitQueues({ queues: due.queues, full }, deps);
     const picked = await pickFairly({ queues: await goOn(queues), budget }, deps);
     const leads = await admitLeads(await goOn(picked), deps);
     const admitted = await goOn(leads);
@@ -82,10 +81,11 @@ function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, fu
 
     if (reserved.length > 0) {
       crashPoint(env, "K2");
-      const claims = chunks(reserved, { maxItems: Number.POSITIVE_INFINITY, bytesOf });
+      const claims = chunks(reserved, { maxItems: Number.POSITIVE_INFINITY, bytesOf: claimBytes });
       const claimed = together(await pLimit(CLAIMS_AT_ONCE).map(claims, (some) => claim(some, deps)));
       crashPoint(env, "K1");
-      const offers = chunks(claimed.ok, { maxItems: ORDERS_PER_OFFER, bytesOf });
+      const now = clock.now();
+      const offers = chunks(claimed.ok, { maxItems: ORDERS_PER_OFFER, bytesOf: (won) => jsonBytes(orderOf(won, now)) });
       await Promise.all([pLimit(OFFERS_AT_ONCE).map(offers, offer), apply(claimed)]);
     }
 
@@ -110,6 +110,7 @@ export function createPasses(deps: PassDeps) {
     scanSoon(): void {
       scanWanted = true;
     },
+    unread: scan.unread,
     /** Makes one pass; the milliseconds after which the next one is wanted. */
     async run(): Promise<number> {
       const began = clock.monotonicMs();
@@ -117,7 +118,7 @@ export function createPasses(deps: PassDeps) {
       if (full) {
         scannedAt = began;
         scanWanted = false;
-        await scan();
+        await scan.run();
       }
       const available = budget.available(began);
       if (available > 0) await serve(available, full);

@@ -1,11 +1,12 @@
 import { service, type Implementation, type ServiceDeps } from "../../shared/bus/bus.ts";
 import { recencyCache } from "../../shared/cache.ts";
+import { OWN_QUEUE } from "../../shared/contracts/records/lead.ts";
 import { isRefused } from "../../shared/database/database-errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { createAdmissionInputs, gateInputsOf, INPUTS_TTL_MS } from "./admission-inputs.ts";
-import { explain, explainRefusal } from "./admission/explanation.ts";
-import { refusalOf, REFUSAL_TTL_MS, SLOT_RECHECK_MS } from "./dispositions.ts";
+import { explain, explainFailure } from "./admission/explanation.ts";
+import { failureOf, FAILURE_TTL_MS, SLOT_RECHECK_MS } from "./dispositions.ts";
 import { createAimdBudget } from "./fairness/aimd-budget.ts";
 import { newTurns, type Supply } from "./fairness/fair-shares.ts";
 import { createInFlightReservations } from "./limits/in-flight-reservations.ts";
@@ -13,6 +14,7 @@ import { carrierWindowId, configurationWindowId } from "./limits/rules/rate-limi
 import { acquirePermit } from "./limits/rate-permits.ts";
 import { rateWindowSchema } from "./limits/rate-windows.model.ts";
 import { rateWindows, type RateWindows } from "./limits/rate-windows.repository.ts";
+import { isAway } from "./memory/in-parts.ts";
 import { createQueueSchedule } from "./memory/queue-schedule.ts";
 import { createPasses } from "./pass.ts";
 import { lookAheadMs } from "./stages/scan.ts";
@@ -36,7 +38,7 @@ function passMemory(deps: ServiceDeps, rates: RateWindows) {
     turns: newTurns(),
     budget: createAimdBudget(env.SCHEDULER_BATCH),
     reservations: createInFlightReservations(),
-    refusals: recencyCache<string>({ max: MAX_QUEUES, ttl: { ms: REFUSAL_TTL_MS, clock } }),
+    failures: recencyCache<string>({ max: MAX_QUEUES, ttl: { ms: FAILURE_TTL_MS, clock } }),
     slotRefusals: recencyCache<true>({ max: MAX_PARTIES, ttl: { ms: SLOT_RECHECK_MS, clock } }),
     dueCounts: recencyCache<number>({ max: MAX_QUEUES, ttl: { ms: DUE_COUNT_TTL_MS, clock } }),
     inFlight: recencyCache<Supply["in_flight"]>({ max: 1, ttl: { ms: IN_FLIGHT_TTL_MS, clock } }),
@@ -105,14 +107,17 @@ export default service(
         },
         async explain({ lead, at }) {
           const instant = at === undefined ? clock.now() : new Date(at);
-          const known = [ALL_TEMPLATES, lead.template_id].flatMap((queue) => memory.refusals.get(queue) ?? []);
+          const { lead_id, status, template_id } = lead;
+          const skipped = passes.unread(template_id) ?? passes.unread(OWN_QUEUE + lead_id);
+          const known = [ALL_TEMPLATES, lead_id, template_id]
+            .flatMap((key) => memory.failures.get(key) ?? [])
+            .concat(skipped ? [failureOf(skipped.error)] : []);
           try {
             const judged = explain(lead, await gateInputsOf(deps, freshInputs, lead, instant));
-            return judged.eligible && known[0] !== undefined ? explainRefusal(judged, known[0]) : judged;
+            return judged.eligible && known[0] !== undefined ? explainFailure(judged, known[0]) : judged;
           } catch (error) {
-            if (!isRefused(error)) throw error;
-            const { lead_id, status } = lead;
-            return explainRefusal({ lead_id, status, at: instant.toISOString(), gates: [] }, refusalOf(error));
+            if (isAway(error) && !isRefused(error)) throw error;
+            return explainFailure({ lead_id, status, at: instant.toISOString(), gates: [] }, failureOf(error));
           }
         },
       },
@@ -125,7 +130,7 @@ export default service(
           minGapMs: PASS_GAP_MS,
           pass: () => passes.run(),
           onError: (error) => {
-            if (isRefused(error)) memory.refusals.set(ALL_TEMPLATES, refusalOf(error));
+            if (isRefused(error)) memory.failures.set(ALL_TEMPLATES, failureOf(error));
             log.error({ event: "tick.failed", ...errorForLog(error) }, "a scheduler pass failed; the next one follows");
           },
         });

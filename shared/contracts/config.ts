@@ -12,6 +12,8 @@ export const Plan = Type.Object({
   max_call_seconds: Type.Integer(),
   retry_on: Nullable(Type.Array(Type.String())),
   configuration: Nullable(ConfigurationRecord),
+  /** Changes whenever anything of the plan does; given to those who name what they know. */
+  stamp: Type.Optional(Text(64)),
 });
 export type Plan = Static<typeof Plan>;
 
@@ -118,10 +120,18 @@ export const config = {
         results: Type.Array(Type.Object({ resolved: Nullable(Resolved), refusal: Nullable(PushRefusal) })),
       }),
     ),
-    /** Internal: plans of up to 500 templates at once; ids that no longer exist are left out. */
+    /** Internal: plans of up to 500 templates at once; ids that no longer exist are left out. For those who say which plans they `know`, and by which stamp, plans that are still the
+     *  same are only named in `unchanged`, and the answer ends where a message is full: it is about the first `read` ids. */
     plans: action(
-      Strict({ template_ids: Type.Array(Uuid, { maxItems: 500 }) }),
-      Type.Object({ plans: Type.Array(Plan) }),
+      Strict({
+        template_ids: Type.Array(Uuid, { maxItems: 500 }),
+        known: Type.Optional(Type.Array(Strict({ template_id: Uuid, stamp: Text(64) }), { maxItems: 500 })),
+      }),
+      Type.Object({
+        plans: Type.Array(Plan),
+        unchanged: Type.Optional(Type.Array(Uuid)),
+        read: Type.Optional(Type.Integer()),
+      }),
     ),
     /** Internal: the template that takes inbound calls of a number of this owner (nulls: of the shared pool): the one named, if the owner may use it;
      *  else that of the merchant's, then the reseller's own, oldest configuration that takes inbound calls; else that of their oldest

@@ -144,27 +144,32 @@ export const leads = {
       Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)) }),
       Type.Object({ any: Type.Boolean() }),
     ),
-    /** Internal, read only: queues whose first lead is due by `until`, in the order of their names from `after` on; costs by queues, not by leads. `own`: playground leads' own queues.
-     *  `next`: where to go on; null: that was all. */
+    /** Internal, read only: queues whose first lead is due by `until`, in the order of their names from `after` on, as many as fit into a message; costs by queues, not by leads.
+     *  `own`: playground leads' own queues. `by_reference`: their configurations are left out, `override_of` stands for them. `next`: where to go on; null: that was all. */
     heads: action(
       Strict({
         until: IsoTime,
         own: Type.Boolean(),
         after: Nullable(Text(64)),
         limit: Type.Integer({ minimum: 1, maximum: 1000 }),
+        by_reference: Type.Optional(Type.Boolean()),
       }),
       Type.Object({ heads: Type.Array(QueueHead), next: Nullable(Type.String()) }),
     ),
-    /** Internal, read only: the first leads of these queues that are due by `until` (which may lie a little ahead), each queue's longest waiting first. */
+    /** Internal, read only: the first leads of these queues that are due by `until` (which may lie a little ahead), each queue's longest waiting first. With `by_reference` the
+     *  configurations of playground leads are left out, and the answer ends where a message is full: `read` of the queues are in it. */
     dueOf: action(
       Strict({
         queues: Type.Array(Strict({ queue: Text(64), limit: Type.Integer({ minimum: 1, maximum: 500 }) }), {
           maxItems: 500,
         }),
         until: IsoTime,
+        by_reference: Type.Optional(Type.Boolean()),
       }),
-      Type.Object({ leads: Type.Array(DueLead) }),
+      Type.Object({ leads: Type.Array(DueLead), read: Type.Optional(Type.Integer()) }),
     ),
+    /** Internal, read only: what a playground lead changes of its template's configuration; null: nothing, or there is no such lead. */
+    overrideOf: action(Strict({ lead_id: Uuid }), Type.Object({ override: Nullable(Json) })),
     /** Internal: takes leads into PROCESSING, each by compare-and-set; null where the race was lost. `claim_no` is the one seen, the claim raises it. */
     claimMany: action(
       Strict({

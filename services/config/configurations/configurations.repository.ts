@@ -8,6 +8,9 @@ import type { ConfigurationDoc } from "./configurations.model.ts";
 /** What a list of configurations is narrowed by. */
 type ConfigurationFilter = ListFilter<"config.listConfigurations">;
 
+/** By what it is known whether a template has another configuration than before: a change is later than all that were made before. */
+export type ConfigurationStamp = Pick<ConfigurationDoc, "_id" | "template_id" | "updated_at">;
+
 /** Reads and writes of the collection `configurations`. */
 export interface ConfigurationsRepository {
   /** False when the template has one already. */
@@ -23,6 +26,8 @@ export interface ConfigurationsRepository {
   removeOf(scope: Scope, template_id: string): Promise<string | null>;
   /** Those of these templates, in no order; for services. */
   ofTemplates(template_ids: readonly string[]): Promise<ConfigurationDoc[]>;
+  /** The same without their settings, which may be large: what tells whether one has changed. */
+  stampsOf(template_ids: readonly string[]): Promise<ConfigurationStamp[]>;
   /** Those of a merchant and those that are its reseller's own, the oldest first; merchant null: the latter alone. For services. */
   ofOwner(reseller_id: string, merchant_id: string | null): Promise<ConfigurationDoc[]>;
 }
@@ -51,7 +56,7 @@ export const configurationsRepository = (model: Model<ConfigurationDoc>): Config
     model
       .findOneAndUpdate(
         { $and: [{ _id: seen._id, settings: seen.settings }, within(scope)] },
-        { $set: { settings, updated_at: now } },
+        { $set: { settings, updated_at: new Date(Math.max(now.getTime(), seen.updated_at.getTime() + 1)) } },
         { returnDocument: "after" },
       )
       .lean<ConfigurationDoc>(),
@@ -61,6 +66,10 @@ export const configurationsRepository = (model: Model<ConfigurationDoc>): Config
     return removed?._id ?? null;
   },
   ofTemplates: (template_ids) => model.find({ template_id: { $in: [...template_ids] } }).lean<ConfigurationDoc[]>(),
+  stampsOf: (template_ids) =>
+    model
+      .find({ template_id: { $in: [...template_ids] } }, { template_id: 1, updated_at: 1 })
+      .lean<ConfigurationStamp[]>(),
   ofOwner: (reseller_id, merchant_id) =>
     model
       .find({ reseller_id, merchant_id: { $in: [merchant_id, null] } })

@@ -6,7 +6,7 @@ import type {
   WaitingLead,
 } from "../../../shared/contracts/records/lead.ts";
 import type { LeadDoc } from "../leads.model.ts";
-import { queueOf } from "../rules/queue-names.ts";
+import { isOwnQueue } from "../rules/queue-names.ts";
 import type { DueDoc } from "../queues/queues.repository.ts";
 
 const iso = (date: Date | null | undefined): string | null => (date ? date.toISOString() : null);
@@ -63,12 +63,21 @@ export const toRecord = (d: LeadDoc): LeadRecord => ({
 /** Of leads from before the size was written down. */
 const USUAL_PAYLOAD_BYTES = 2000;
 
+/** What a playground lead changes of the configuration, as it was read: itself, or the lead that has it. */
+export const shownOverride = (
+  { _id, configurations_override }: Pick<LeadDoc, "_id"> & Partial<Pick<LeadDoc, "configurations_override">>,
+  queue: string,
+): Pick<DueLead, "configurations_override" | "override_of"> => ({
+  configurations_override: configurations_override ?? null,
+  ...(configurations_override === undefined && isOwnQueue(queue) ? { override_of: _id } : {}),
+});
+
 /** Document -> the due lead for the scheduler; null for one that can't be dialled at all. */
 export function toDue(d: DueDoc): DueLead | null {
   if (!d.due_at || !d.phone_number || (d.status !== "BACKLOG" && d.status !== "RETRY")) return null;
   return {
     lead_id: d._id,
-    queue: queueOf(d),
+    queue: d.queue,
     status: d.status,
     due_at: d.due_at.toISOString(),
     created_at: d.created_at.toISOString(),
@@ -79,7 +88,7 @@ export function toDue(d: DueDoc): DueLead | null {
     attempt_count: d.attempt_count,
     claim_no: d.claim_no,
     execution_mode: d.execution_mode,
-    configurations_override: d.configurations_override,
+    ...shownOverride(d, d.queue),
     payload_bytes: d.payload_bytes ?? USUAL_PAYLOAD_BYTES,
   };
 }

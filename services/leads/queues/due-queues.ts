@@ -1,11 +1,12 @@
 import pLimit from "p-limit";
+import { chunks, fitting } from "../../../shared/batching.ts";
 import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import type { DueLead, QueueHead } from "../../../shared/contracts/records/lead.ts";
 import { drop } from "../rules/lead-state-machine.ts";
-import { toDue } from "../lists/lead-views.ts";
+import { shownOverride, toDue } from "../lists/lead-views.ts";
 import type { LeadDeps } from "../deps.ts";
 import { partsOf, queueOf } from "../rules/queue-names.ts";
-import type { HeadDoc, QueuesRepository } from "./queues.repository.ts";
+import type { HeadDoc, Overrides, QueuesRepository } from "./queues.repository.ts";
 
 const toHead = (d: HeadDoc): QueueHead => ({
   queue: d.queue,
@@ -13,15 +14,17 @@ const toHead = (d: HeadDoc): QueueHead => ({
   reseller_id: d.reseller_id,
   merchant_id: d.merchant_id,
   due_at: d.due_at.toISOString(),
-  configurations_override: d.configurations_override,
+  ...shownOverride(d, d.queue),
 });
+
+const overridesOf = (by_reference = false): Overrides => (by_reference ? "without" : "with");
 
 type Heads = ResultOf<"leads.heads">;
 
 /** The first due lead of each queue, in the order of the queues' names: one step of the index for each queue, the parts walked side by side. */
 export async function dueQueues(
   repository: QueuesRepository,
-  { until, own, after, limit }: ParamsOf<"leads.heads">,
+  { until, own, after, limit, by_reference }: ParamsOf<"leads.heads">,
 ): Promise<Heads> {
   const by = new Date(until);
   const parts = partsOf(own).filter((part) => after === null || after < part.to);
@@ -32,7 +35,7 @@ export async function dueQueues(
     parts.map(async ({ from, to }, i) => {
       let last = after !== null && after >= from ? { $gt: after } : { $gte: from };
       while (!filled(i)) {
-        const head = await repository.head({ ...last, $lt: to }, by);
+        const head = await repository.head({ ...last, $lt: to }, by, overridesOf(by_reference));
         if (!head) return;
         found[i]?.push(head);
         last = { $gt: head.queue };
@@ -40,31 +43,42 @@ export async function dueQueues(
     }),
   );
   const all = found.flat().slice(0, limit).map(toHead);
-  return { heads: all, next: all.length === limit ? (all.at(-1)?.queue ?? null) : null };
+  const heads = fitting(all);
+  const more = all.length === limit || heads.length < all.length;
+  return { heads, next: more ? (heads.at(-1)?.queue ?? null) : null };
 }
 
 /** Queues read side by side. */
 const PARALLEL = 25;
 
-/** The first due leads of each of the queues. */
+/** The first due leads of each of the queues; with references in place of overrides only of the first queues, as many as fit into a message. */
 export async function dueLeads(
   repository: QueuesRepository,
-  { queues, until }: ParamsOf<"leads.dueOf">,
+  { queues, until, by_reference }: ParamsOf<"leads.dueOf">,
 ): Promise<ResultOf<"leads.dueOf">> {
   const by = new Date(until);
-  const found = await pLimit(PARALLEL).map(queues, ({ queue, limit }) => repository.dueOf(queue, by, limit));
-  return {
-    leads: found
-      .flat()
-      .map(toDue)
-      .filter((d): d is DueLead => d !== null),
+  const leadsOf = async ({ queue, limit }: (typeof queues)[number]): Promise<DueLead[]> => {
+    const found = await repository.dueOf(queue, by, limit, overridesOf(by_reference));
+    return found.map(toDue).filter((d): d is DueLead => d !== null);
   };
+  if (by_reference !== true) return { leads: (await pLimit(PARALLEL).map(queues, leadsOf)).flat() };
+
+  let of: DueLead[][] = [];
+  for (const some of chunks(queues, { maxItems: PARALLEL })) {
+    const read = [...of, ...(await Promise.all(some.map(leadsOf)))];
+    of = fitting(read);
+    if (of.length < read.length) break;
+  }
+  return { leads: of.flat(), read: of.length };
 }
+
+/** Templates whose leads in flight are told apart: those with the most. */
+const MAX_TEMPLATES = 5000;
 
 /** Leads in PROCESSING, in all and by template. */
 export async function inFlight(queues: QueuesRepository): Promise<ResultOf<"leads.inFlight">> {
-  const templates = await queues.inFlight();
-  return { total: templates.reduce((sum, { count }) => sum + count, 0), templates };
+  const templates = (await queues.inFlight()).sort((a, b) => b.count - a.count);
+  return { total: templates.reduce((sum, { count }) => sum + count, 0), templates: templates.slice(0, MAX_TEMPLATES) };
 }
 
 /** Leads of a template that have waited too long end EXPIRED, each guarded by what was seen of it; how many did. */

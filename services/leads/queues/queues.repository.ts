@@ -2,11 +2,9 @@ import type { Model } from "mongoose";
 import { updateEach } from "../../../shared/database/write-batches.ts";
 import type { LeadDoc } from "../leads.model.ts";
 
-/** What the head of a queue is known by. */
-export type HeadDoc = Pick<
-  LeadDoc,
-  "queue" | "template_id" | "reseller_id" | "merchant_id" | "configurations_override"
-> & { due_at: Date };
+/** What the head of a queue is known by; without its override where that was not asked for. */
+export type HeadDoc = Pick<LeadDoc, "_id" | "queue" | "template_id" | "reseller_id" | "merchant_id"> &
+  Partial<Pick<LeadDoc, "configurations_override">> & { due_at: Date };
 /** A due lead as the scheduler gets it. */
 export type DueDoc = Pick<
   LeadDoc,
@@ -22,9 +20,9 @@ export type DueDoc = Pick<
   | "attempt_count"
   | "claim_no"
   | "execution_mode"
-  | "configurations_override"
   | "payload_bytes"
->;
+> &
+  Partial<Pick<LeadDoc, "configurations_override">>;
 /** A range of queue names. */
 export interface Names {
   $gt?: string;
@@ -32,12 +30,17 @@ export interface Names {
   $lt: string;
 }
 
+/** Whether playground leads are read with what they change of the configuration, which may be large. */
+export type Overrides = "with" | "without";
+
 /** Reads of the collection `leads` by queue, for the scheduler; and what makes queues of the leads of older versions. */
 export interface QueuesRepository {
   /** The first lead that is due by then, of the first queue in the range that has one. Reads one key of the index, and one of each queue passed by. */
-  head(names: Names, by: Date): Promise<HeadDoc | null>;
+  head(names: Names, by: Date, overrides: Overrides): Promise<HeadDoc | null>;
   /** The longest waiting leads of a queue that are due by then. */
-  dueOf(queue: string, by: Date, limit: number): Promise<DueDoc[]>;
+  dueOf(queue: string, by: Date, limit: number, overrides: Overrides): Promise<DueDoc[]>;
+  /** What a lead changes of its configuration; null: nothing, or there is no such lead. */
+  overrideOf(lead_id: string): Promise<LeadDoc["configurations_override"]>;
   /** Leads in PROCESSING, counted by template; by an index that contains no others. */
   inFlight(): Promise<{ template_id: string; count: number }[]>;
   /** Waiting leads of a template from before then, the oldest first. */
@@ -46,14 +49,13 @@ export interface QueuesRepository {
   giveQueues(nameOf: (lead: LeadDoc) => string, limit: number): Promise<number>;
 }
 
+const OVERRIDE = { configurations_override: 1 } as const;
 const HEAD = {
-  _id: 0,
   queue: 1,
   template_id: 1,
   reseller_id: 1,
   merchant_id: 1,
   due_at: 1,
-  configurations_override: 1,
 } as const;
 const DUE = {
   queue: 1,
@@ -67,7 +69,6 @@ const DUE = {
   attempt_count: 1,
   claim_no: 1,
   execution_mode: 1,
-  configurations_override: 1,
   payload_bytes: 1,
 } as const;
 /** What is needed to end a lead, or to name its queue. */
@@ -78,17 +79,21 @@ const EVER = new Date(0);
 /** The reads over a mongoose model. */
 export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
   return {
-    head: (names, by) =>
+    head: (names, by, overrides) =>
       model
-        .findOne({ queue: names, due_at: { $lte: by } }, HEAD)
+        .findOne({ queue: names, due_at: { $lte: by } }, { ...HEAD, ...(overrides === "with" ? OVERRIDE : {}) })
         .sort({ queue: 1, due_at: 1 })
         .lean<HeadDoc>(),
-    dueOf: (queue, by, limit) =>
+    dueOf: (queue, by, limit, overrides) =>
       model
-        .find({ queue, due_at: { $lte: by } }, DUE)
+        .find({ queue, due_at: { $lte: by } }, { ...DUE, ...(overrides === "with" ? OVERRIDE : {}) })
         .sort({ due_at: 1, _id: 1 })
         .limit(limit)
         .lean<DueDoc[]>(),
+    async overrideOf(lead_id) {
+      const lead = await model.findOne({ _id: lead_id }, OVERRIDE).lean<Pick<LeadDoc, "configurations_override">>();
+      return lead?.configurations_override ?? null;
+    },
     async inFlight() {
       const groups = await model.aggregate<{ _id: string; count: number }>([
         { $match: { lease_until: { $gt: EVER } } },

@@ -60,16 +60,11 @@ function summaryOf(lead: WaitingLead, gates: readonly JudgedGate[], next: NextEl
   return `${why} It waits until that changes.`;
 }
 
-/** The explanation of a lead that waits because the database refuses a command. `said`: its words. */
-export const explainRefusal = (
+/** The explanation of a lead that waits because the scheduler can't do what it must; `summary` says why. */
+export const explainFailure = (
   known: Pick<Explanation, "lead_id" | "at" | "status" | "gates">,
-  said: string,
-): Explanation => ({
-  ...known,
-  eligible: false,
-  next_eligible_at: null,
-  summary: `The database refuses a command that the scheduler needs to call this lead: ${said} It waits until the operator has put that right.`,
-});
+  summary: string,
+): Explanation => ({ ...known, eligible: false, next_eligible_at: null, summary });
 
 /** The explanation of a lead from all that the gates judge. */
 export function explain(lead: WaitingLead, inputs: GateInputs): Explanation {

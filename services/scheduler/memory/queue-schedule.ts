@@ -60,10 +60,8 @@ export function createQueueSchedule() {
     dueTimes.delete(queue);
   };
   return {
-    /** Keeps the owner of a queue. */
-    register(queue: Queue): void {
-      if (owners.get(queue.queue) === undefined) owners.set(queue.queue, queue);
-    },
+    /** Keeps the owner of a queue; an own queue's override as it was read last, itself or by reference. */
+    register: (queue: Queue): void => owners.set(queue.queue, queue),
     registered: (queue: string): Queue | null => owners.get(queue) ?? null,
     schedule,
     /** The same after the queue was served; null: it has no more leads, so only what was scheduled meanwhile counts. */

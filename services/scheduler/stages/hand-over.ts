@@ -24,7 +24,7 @@ const NO_ROOM_MS = 500;
 const REFUSED_MS = 5000;
 
 /** The dialer's order for a claimed lead. */
-function orderOf({ claimed, slot, admitted: { plan, configuration } }: WonLead, now: Date): Order {
+export function orderOf({ claimed, slot, admitted: { plan, configuration } }: WonLead, now: Date): Order {
   const { call_start_time: start, call_end_time: end, timezone: zone } = configuration;
   const window = ringableState({ start, end, zone }, now);
   return {

@@ -3,7 +3,8 @@ import type { Cache } from "../../../shared/cache.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { DueLead } from "../../../shared/contracts/records/lead.ts";
 import { PERMIT_AHEAD_MS, type LimitState } from "../admission/gates.ts";
-import type { Deferred, StageResult } from "../dispositions.ts";
+import { failedQueues, type Deferred, type StageResult } from "../dispositions.ts";
+import { readDueLeads } from "../due-leads.ts";
 import { fairShares, type Supply, type Turns } from "../fairness/fair-shares.ts";
 import type { InFlightReservations } from "../limits/in-flight-reservations.ts";
 import { carrierWindowId, configurationWindowId } from "../limits/rules/rate-limits.ts";
@@ -157,6 +158,7 @@ export async function pickFairly(
   const pools = permitsLeft(queues, deps);
   const in_flight = await leadsInFlight(queues.length, deps);
   const shares = new Map(queues.map((open) => [open.inputs.queue.queue, newShare(open)]));
+  const failed: Deferred[] = [];
   let left = budget;
 
   for (let round = 0, short = true; short && left > 0 && round < ROUNDS; round++) {
@@ -164,12 +166,17 @@ export async function pickFairly(
     if (reads.length === 0) break;
     const limitOf = ({ share, most }: Read): number => (share.open.whitelisted_only ? WHITELIST_READ : most + 1);
     const wanted = reads.map((read) => ({ queue: nameOf(read.share), limit: limitOf(read) }));
-    const { leads } = await deps.bus.call("leads.dueOf", { queues: wanted, until });
-    const found = Map.groupBy(leads, (l) => l.queue ?? l.template_id);
+    const found = await readDueLeads(deps, wanted, until);
     short = false;
     for (const read of reads) {
       const name = nameOf(read.share);
-      const share = afterRead(read, found.get(name) ?? [], now);
+      const error = found.failed.get(name);
+      if (error !== undefined) {
+        failed.push(...failedQueues([{ queue: name }], error));
+        shares.delete(name);
+        continue;
+      }
+      const share = afterRead(read, found.of.get(name) ?? [], now);
       const more = share.leads.length - read.share.leads.length;
       left -= more;
       for (const window of share.windows) pools.set(window, (pools.get(window) ?? 0) - more);
@@ -181,6 +188,6 @@ export async function pickFairly(
   }
   const all = [...shares.values()];
   for (const share of all) if (share.read) deps.dueCounts.set(nameOf(share), share.leads.length);
-  const deferred = all.flatMap((share) => deferralOf(share, now.getTime(), left));
+  const deferred = [...failed, ...all.flatMap((share) => deferralOf(share, now.getTime(), left))];
   return { ok: inTurns(all), deferred, dropped: [] };
 }

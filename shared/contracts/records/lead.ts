@@ -78,16 +78,20 @@ export const WaitingLead = Type.Object({
 });
 export type WaitingLead = Static<typeof WaitingLead>;
 
+/** The names of playground leads' own queues: this, then the lead's id. All others begin with their template's id, and sort before them. */
+export const OWN_QUEUE = "p:";
+
 /** A queue with a waiting lead, and its owner: one for each template (a reseller's template serving several merchants: one for each of them), and one of its own for each playground
- *  lead with a configuration of its own. The name is opaque; read the fields beside it. */
+ *  lead with a configuration of its own. Whose it is say the fields beside its name. */
 export const QueueHead = Type.Object({
   queue: Type.String(),
   template_id: Uuid,
   reseller_id: Type.String(),
   merchant_id: Nullable(Type.String()),
   due_at: IsoTime,
-  /** Set for a playground lead's own queue: what it changes of the configuration. */
+  /** Set for a playground lead's own queue: what it changes of the configuration, or (by reference) the lead that has it. */
   configurations_override: Nullable(Json),
+  override_of: Type.Optional(Uuid),
 });
 export type QueueHead = Static<typeof QueueHead>;
 
@@ -105,7 +109,9 @@ export const DueLead = Type.Object({
   attempt_count: Type.Integer(),
   claim_no: Type.Integer(),
   execution_mode: Type.Enum([...EXECUTION_MODES]),
+  /** As of its queue. */
   configurations_override: Nullable(Json),
+  override_of: Type.Optional(Uuid),
   /** Size of its payload as JSON: what claims and orders of one message hold together. */
   payload_bytes: Type.Optional(Type.Integer()),
 });

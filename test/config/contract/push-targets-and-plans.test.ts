@@ -1,4 +1,5 @@
 import mongoose from "mongoose";
+import { asAdmin } from "../../../local/harness/stage.ts";
 import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { configCalls, failing, tenant, UNKNOWN } from "../fixtures/config-calls.ts";
 import { configStage } from "../fixtures/config-stage.ts";
@@ -110,6 +111,45 @@ describe("plans", () => {
       },
     ]);
     expect(queries.sort()).toEqual(["configurations.find", "templates.find"]);
+  });
+
+  test("those who say what they know get what has changed, as much of it as a message takes", async () => {
+    const r = tenant();
+    const check = { name: "check", enabled: false, body: "b".repeat(30_000) };
+    const ids: string[] = [];
+    for (let i = 0; i < 30; i++) {
+      const { id } = await save({ reseller_id: r });
+      await configure(id, { pre_checks: [check] });
+      ids.push(id);
+    }
+    const ask = (template_ids: string[], known: { template_id: string; stamp: string }[]) =>
+      stage.bus.call("config.plans", { template_ids, known });
+    const known: { template_id: string; stamp: string }[] = [];
+    for (let rest = ids; rest.length > 0;) {
+      const answer = await ask(rest, []);
+      expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThan(512 * 1024);
+      expect(answer.plans.map((p) => p.template_id)).toEqual(rest.slice(0, answer.read));
+      known.push(...answer.plans.map(({ template_id, stamp = "" }) => ({ template_id, stamp })));
+      rest = rest.slice(answer.read);
+    }
+    expect(await ask(ids, known)).toEqual({ plans: [], unchanged: ids, read: 30 });
+    const [first = "", second = ""] = ids;
+    const [configuration] = (await stage.bus.call("config.plans", { template_ids: [first] })).plans;
+    await stage.bus.call("config.updateConfiguration", {
+      by: asAdmin,
+      config_id: configuration?.configuration?.id ?? "",
+      configuration: { max_retry: 3 },
+    });
+    await stage.bus.call("config.updateTemplate", { by: asAdmin, id: second, template: { is_active: false } });
+    const answer = await ask([...ids, UNKNOWN], known);
+    expect(answer).toMatchObject({
+      plans: [
+        { template_id: first, configuration: { max_retry: 3 } },
+        { template_id: second, is_active: false },
+      ],
+      unchanged: ids.slice(2),
+      read: 31,
+    });
   });
 
   test("none for none", async () => {
