@@ -169,7 +169,7 @@ export const leads = {
       Type.Object({ leads: Type.Array(DueLead), read: Type.Optional(Type.Integer()) }),
     ),
     /** Internal, read only: what a playground lead changes of its template's configuration; null: nothing, or there is no such lead. */
-    overrideOf: action(Strict({ lead_id: Uuid }), Type.Object({ override: Nullable(Json) })),
+    overrideOf: action(Strict({ lead_id: Uuid }), Type.Object({ override: Nullable(Json) }), { since: "0.3.0" }),
     /** Internal: takes leads into PROCESSING, each by compare-and-set; null where the race was lost. `claim_no` is the one seen, the claim raises it. */
     claimMany: action(
       Strict({
