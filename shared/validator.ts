@@ -1,7 +1,8 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { Ajv2020, str, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import type { TSchema } from "./contracts/define.ts";
 import type { ValidationIssue } from "./errors.ts";
+import { jsonBytes } from "./json.ts";
 
 /** The ajv of the contracts: all issues at once, no coercion, defaults filled in, formats checked. */
 const ajv = new Ajv2020({
@@ -12,6 +13,12 @@ const ajv = new Ajv2020({
   allowUnionTypes: true,
 });
 formats.default(ajv);
+ajv.addKeyword({
+  keyword: "x-maxBytes",
+  schemaType: "number",
+  validate: (most: number, value: unknown) => jsonBytes(value) <= most,
+  error: { message: ({ schemaValue }) => str`must be at most ${schemaValue} bytes as JSON` },
+});
 
 const pathOf = (e: ErrorObject): string => {
   const missing = e.keyword === "required" ? `/${String(e.params["missingProperty"])}` : "";

@@ -47,6 +47,9 @@ export const Patch = <T extends TProperties>(fields: T): TObject<T> =>
 /** A free-form JSON object. */
 export const Json = Type.Record(Type.String(), Type.Unknown());
 
+/** Of a schema: the value is at most so many bytes as JSON (shared/validator.ts checks it). */
+export const upToBytes = (bytes: number) => ({ "x-maxBytes": bytes, description: `At most ${bytes} bytes as JSON.` });
+
 /** UTC time as ISO 8601 text with milliseconds: times on the bus are never Date objects. */
 export const IsoTime = Type.String({ format: "date-time" });
 

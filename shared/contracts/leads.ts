@@ -1,4 +1,17 @@
-import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
+import {
+  action,
+  E164,
+  IsoTime,
+  Json,
+  Nothing,
+  Nullable,
+  Strict,
+  Text,
+  Type,
+  upToBytes,
+  Uuid,
+  type Static,
+} from "./define.ts";
 import { AttemptFacts, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./dialer.ts";
@@ -37,17 +50,22 @@ export const CostItem = Strict({
 });
 export type CostItem = Static<typeof CostItem>;
 
+/** Most bytes of a pushed lead's free-form parts, each as JSON. */
+export const PUSH_BYTES = { payload: 256 * 1024, configurations_override: 8 * 1024 } as const;
+
 /** Body of POST /leads (4.2). */
 export const PushInput = Strict({
   request_id: Text(200),
   template_id: Text(64),
-  payload: Json,
+  payload: Type.Record(Type.String(), Type.Unknown(), upToBytes(PUSH_BYTES.payload)),
   reseller_id: Text(64),
   merchant_id: Type.Optional(Text(64)),
   reporting_webhook_url: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 })),
   execution_mode: Type.Optional(Type.Enum([...EXECUTION_MODES])),
   is_playground: Type.Optional(Type.Boolean()),
-  configurations_override: Type.Optional(Json),
+  configurations_override: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), upToBytes(PUSH_BYTES.configurations_override)),
+  ),
 });
 
 /** Leads: queue, state machine, record. A transition answers `done`: false when the race was lost, which is no error. */

@@ -1,8 +1,8 @@
 import { configurationFields, type ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
-import { Strict, Type } from "../../../shared/contracts/define.ts";
+import { Json, Strict, Type } from "../../../shared/contracts/define.ts";
 import { configurationIssues, normalizedSettings } from "./configuration-validation.ts";
 import type { ConfigurationDoc, Settings } from "../configurations/configurations.model.ts";
-import { checkOf } from "./json-schema-validation.ts";
+import { issueChecker } from "../../../shared/validator.ts";
 
 /** Defaults of settings that a client left out. Time zones come from the deployment. */
 const DEFAULTS = {
@@ -53,7 +53,9 @@ export function effective(
   };
 }
 
-const overrideIssues = checkOf(Type.Partial(Strict(configurationFields)));
+/** Overrides that were stored before pre-checks were bounded hold as they are. */
+const pre_checks = Type.Optional(Type.Array(Json, { maxItems: 10 }));
+const overrideIssues = issueChecker(Type.Partial(Strict({ ...configurationFields, pre_checks })));
 
 /** The fields of an override that are known and have a usable value; all others are left out. */
 function usable(override: Readonly<Record<string, unknown>>): Partial<Settings> {

@@ -1,5 +1,18 @@
 import { EngineEnum } from "./models.ts";
-import { Clearable, E164, IsoTime, Json, Nullable, Patch, Strict, Text, Type, Uuid, type Static } from "../define.ts";
+import {
+  Clearable,
+  E164,
+  IsoTime,
+  Json,
+  Nullable,
+  Patch,
+  Strict,
+  Text,
+  Type,
+  upToBytes,
+  Uuid,
+  type Static,
+} from "../define.ts";
 
 /** The provider words of the contract; the deployment maps them to carriers. */
 export const PROVIDERS = ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"] as const;
@@ -20,6 +33,9 @@ const Offset = Type.Integer({ minimum: 0, maximum: 31_536_000 });
 
 /** Most retries a configuration may ask for. */
 export const MAX_RETRY_BOUND = 20;
+
+/** Most bytes of a configuration's pre-checks together, as JSON; stored ones of older versions may be larger. */
+export const PRE_CHECKS_BYTES = 32 * 1024;
 
 const requiredFields = {
   initial_offset: Offset,
@@ -57,7 +73,7 @@ const otherFields = {
   rate_limit_max_calls: Type.Integer({ minimum: 1, maximum: 10_000 }),
   rate_limit_window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
   rate_limit_whitelist: Type.Array(E164, { maxItems: 1000 }),
-  pre_checks: Type.Array(Json, { maxItems: 10 }),
+  pre_checks: Type.Array(Json, { maxItems: 10, ...upToBytes(PRE_CHECKS_BYTES) }),
 };
 
 /** Fields of 2.8; offsets and windows in seconds. */

@@ -1,3 +1,5 @@
+import { MongoClient } from "mongodb";
+import type { ConfigurationDoc } from "../../../services/config/configurations/configurations.model.ts";
 import type { ConfigurationInput } from "../../../shared/contracts/records/configuration.ts";
 import { asAdmin, asMerchant, asReseller, asUser, until } from "../../../local/harness/stage.ts";
 import { configCalls, failing, tenant, UNKNOWN } from "../fixtures/config-calls.ts";
@@ -102,6 +104,19 @@ describe("changing a configuration", () => {
       retry_offset: 9,
       timezone: "UTC",
     });
+  });
+
+  test("pre-checks from before they were bounded stay when something else changes", async () => {
+    const { id } = await made();
+    const client = await MongoClient.connect(stage.uri);
+    const stored = client.db().collection<ConfigurationDoc>("configurations");
+    const { settings = "{}" } = (await stored.findOne({ _id: id })) ?? {};
+    const pre_checks = [{ name: "check", enabled: false, body: "b".repeat(200_000) }];
+    const larger = JSON.stringify({ ...(JSON.parse(settings) as object), pre_checks });
+    await stored.updateOne({ _id: id }, { $set: { settings: larger } });
+    await client.close();
+    expect(await change(asAdmin, id, { max_retry: 7 })).toMatchObject({ max_retry: 7, pre_checks });
+    expect((await failing(change(asAdmin, id, { pre_checks }))).paths).toEqual(["configuration.pre_checks"]);
   });
 
   test("others may not write it, and do not find it", async () => {

@@ -52,6 +52,18 @@ afterAll(async () => {
   await http.stop();
 });
 
+test("pre-checks of more than 32 KiB together: 400, as every field with an invalid value of a configuration", async () => {
+  const check = { name: "check", body: "" };
+  const of = (bytes: number) => ({
+    pre_checks: [{ ...check, body: "b".repeat(bytes - JSON.stringify([check]).length) }],
+  });
+  const template_id = await template(http.reseller_id, http.merchant_id);
+  expect(refusal(await create(template_id, of(32 * 1024 + 1)))).toEqual(invalid("pre_checks"));
+  const { status, body } = await create(template_id, of(32 * 1024));
+  expect(status).toBe(201);
+  expect(refusal(await put(String(body["id"]), of(32 * 1024 + 1)))).toEqual(invalid("pre_checks"));
+});
+
 describe("create", () => {
   test("the seven required fields give a whole record, every default filled in", async () => {
     const template_id = await template(http.reseller_id, http.merchant_id);

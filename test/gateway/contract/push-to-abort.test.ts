@@ -126,6 +126,26 @@ describe("POST /leads", () => {
       "INVALID_PHONE_NUMBER",
     ]);
   });
+  test("an override, or a payload as it is stored, that is too large: 422 with its path", async () => {
+    const note = "n".repeat(8 * 1024 - JSON.stringify({ note: "" }).length);
+    const playground = (over: object) => push({ is_playground: true, configurations_override: over });
+    expect((await playground({ note })).status).toBe(201);
+    const large = await playground({ note: `${note}n` });
+    expect([code(large), (large.body["errors"] as { path: string }[]).map((e) => e.path)]).toEqual([
+      [422, "VALIDATION_FAILED"],
+      ["configurations_override"],
+    ]);
+    // a number that is short in the body, and long in JSON as the service writes it
+    const payload = JSON.stringify({ ...lead(), payload: { customer_name: "Ada" } }).replace(
+      `"Ada"`,
+      `"Ada","n":[${"1e20,".repeat(20_000)}0]`,
+    );
+    const body = await http.ask("POST", "/leads", { body: payload, token: http.tokens.merchant });
+    expect([code(body), (body.body["errors"] as { path: string }[]).map((e) => e.path)]).toEqual([
+      [422, "VALIDATION_FAILED"],
+      ["payload"],
+    ]);
+  });
   test("a webhook address that is not allowed: 422", async () => {
     expect(code(await push({ reporting_webhook_url: "https://127.0.0.1/hook" }))).toEqual([
       422,

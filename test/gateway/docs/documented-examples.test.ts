@@ -44,6 +44,7 @@ afterAll(async () => {
 });
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
+ajv.addVocabulary(["x-maxBytes"]);
 formats.default(ajv);
 function faultsOf(schema: object | null, value: unknown): unknown {
   if (schema === null) return value === undefined ? null : "there should be no body";
