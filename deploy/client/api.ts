@@ -2460,6 +2460,7 @@ export interface components {
             readonly rate_limit_max_calls?: number;
             readonly rate_limit_window_seconds?: number;
             readonly rate_limit_whitelist?: readonly string[];
+            /** @description At most 32768 bytes as JSON. */
             readonly pre_checks?: readonly {
                 readonly [key: string]: unknown;
             }[];
@@ -2810,6 +2811,7 @@ export interface components {
         readonly LeadsPushRequest: {
             readonly request_id: string;
             readonly template_id: string;
+            /** @description At most 262144 bytes as JSON. */
             readonly payload: {
                 readonly [key: string]: unknown;
             };
@@ -2819,6 +2821,7 @@ export interface components {
             /** @enum {unknown} */
             readonly execution_mode?: "TELEPHONY" | "TELEPHONY_TEST" | "RTC" | "RTC_TEST" | "RTC_STREAM";
             readonly is_playground?: boolean;
+            /** @description At most 8192 bytes as JSON. */
             readonly configurations_override?: {
                 readonly [key: string]: unknown;
             };
@@ -2834,6 +2837,7 @@ export interface components {
         readonly LeadsPushManyRequest: {
             readonly request_id: string;
             readonly template_id: string;
+            /** @description At most 262144 bytes as JSON. */
             readonly payload: {
                 readonly [key: string]: unknown;
             };
@@ -2843,6 +2847,7 @@ export interface components {
             /** @enum {unknown} */
             readonly execution_mode?: "TELEPHONY" | "TELEPHONY_TEST" | "RTC" | "RTC_TEST" | "RTC_STREAM";
             readonly is_playground?: boolean;
+            /** @description At most 8192 bytes as JSON. */
             readonly configurations_override?: {
                 readonly [key: string]: unknown;
             };
