@@ -1,4 +1,5 @@
 import type { ActionName } from "../../../shared/bus/bus.ts";
+import type { ActionContract } from "../../../shared/contracts/define.ts";
 import { contractOf } from "../../../shared/contracts/index.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/json.ts";
@@ -9,19 +10,21 @@ export type Schema = Record<string, unknown>;
 
 const plain = (schema: unknown): Schema => JSON.parse(JSON.stringify(schema)) as Schema;
 
-/** What an action takes and gives, as plain JSON Schemas without the library's own marks. */
-export function schemasOf(action: ActionName): { params: Schema; result: Schema } {
+function contractFor(action: ActionName): ActionContract {
   const contract = contractOf(action);
   if (!contract) throw new Error(`no contract has the action ${action}`);
-  return { params: plain(contract.params), result: plain(contract.result) };
+  return contract;
+}
+
+/** What an action takes and gives, as plain JSON Schemas without the library's own marks. */
+export function schemasOf(action: ActionName): { params: Schema; result: Schema } {
+  const { params, result } = contractFor(action);
+  return { params: plain(params), result: plain(result) };
 }
 
 /** A check of what an action is given against its contract, to the letter: unknown fields are issues. */
-export function paramsChecker(action: ActionName): (params: unknown) => ValidationIssue[] {
-  const contract = contractOf(action);
-  if (!contract) throw new Error(`no contract has the action ${action}`);
-  return issueChecker(contract.params);
-}
+export const paramsChecker = (action: ActionName): ((params: unknown) => ValidationIssue[]) =>
+  issueChecker(contractFor(action).params);
 
 /** The properties of an object schema; empty where it has none. */
 export const propertiesOf = (schema: Schema): Record<string, Schema> => {
