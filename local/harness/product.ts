@@ -70,6 +70,15 @@ export interface ProductOptions extends Pick<StackOptions, "replicas" | "between
   providers?: readonly Provider[];
 }
 
+/** Settings under which processes that are stopped are soon missed, end their calls before they go, and no pace of a carrier holds the load back. */
+export const REPLICAS_ENV = {
+  LEASE_SECONDS: "5",
+  SWEEP_INTERVAL_MS: "500",
+  SCHEDULER_INTERVAL_MS: "300",
+  SHUTDOWN_GRACE_SECONDS: "15",
+  PROVIDER_ONE_CALLS_PER_SECOND: "0",
+};
+
 const DEFAULT_TIME_SCALE = 20;
 const LEDGER_PAGE = 10_000;
 

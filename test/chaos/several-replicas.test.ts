@@ -1,6 +1,6 @@
 import { gather } from "../../local/harness/evidence.ts";
 import { invariants } from "../../local/harness/invariants.ts";
-import { startProduct, type Product } from "../../local/harness/product.ts";
+import { REPLICAS_ENV, startProduct, type Product } from "../../local/harness/product.ts";
 import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
 import { after, until } from "../../local/harness/stage.ts";
 import { startTcpProxy, through, type TcpProxy } from "../../local/harness/tcp-proxy.ts";
@@ -11,13 +11,6 @@ const QUIET_MS = 150_000;
 /** A rate limit for the second template: so many in any such window, over all schedulers and dialers. */
 const LIMIT = { rate_limit_enabled: true, rate_limit_max_calls: 12, rate_limit_window_seconds: 4 };
 const LIMITED_LEADS = 24;
-const ENV = {
-  LEASE_SECONDS: "5",
-  SWEEP_INTERVAL_MS: "500",
-  SCHEDULER_INTERVAL_MS: "300",
-  SHUTDOWN_GRACE_SECONDS: "15",
-  PROVIDER_ONE_CALLS_PER_SECOND: "0",
-};
 const LEADS = 1000;
 const LINES = 100;
 /** Longer than the deadline between intent and request (10 s), so that a process that wakes up must not send. */
@@ -32,7 +25,7 @@ describe("three schedulers, two dialers, two services for leads, two conversatio
   beforeAll(async () => {
     product = await startProduct({
       split: true,
-      env: ENV,
+      env: REPLICAS_ENV,
       timeScale: 40,
       replicas: { scheduler: 3, dialer: 2, leads: 2, conversation: 2 },
       between: {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { invariants } from "../../local/harness/invariants.ts";
 import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
 import { previousTree, type PreviousTree } from "../../local/harness/previous-version.ts";
-import { startProduct, type Product } from "../../local/harness/product.ts";
+import { REPLICAS_ENV, startProduct, type Product } from "../../local/harness/product.ts";
 import { after } from "../../local/harness/stage.ts";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
 
@@ -11,13 +11,6 @@ const START_MS = 150_000;
 const TEST_MS = 300_000;
 const QUIET_MS = 150_000;
 const PUSH_EVERY_MS = 150;
-const ENV = {
-  LEASE_SECONDS: "5",
-  SWEEP_INTERVAL_MS: "500",
-  SCHEDULER_INTERVAL_MS: "300",
-  SHUTDOWN_GRACE_SECONDS: "15",
-  PROVIDER_ONE_CALLS_PER_SECOND: "0",
-};
 /** What the callees do: not there, confirms at once, asks first, talks over, busy, the line drops. */
 const CROWD = ["10", "01", "11", "12", "06", "17", "01", "04"];
 
@@ -35,7 +28,7 @@ beforeAll(async () => {
     old.add(name);
   product = await startProduct({
     split: true,
-    env: ENV,
+    env: REPLICAS_ENV,
     timeScale: 40,
     replicas: { scheduler: 2, dialer: 2, leads: 2 },
     treeOf: (child) => (old.has(child) ? previous.root : ROOT),
