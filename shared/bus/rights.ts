@@ -1,0 +1,215 @@
+import { contracts, type Contracts, type ServiceName } from "../contracts/index.ts";
+import { isServiceName } from "../process/node-id.ts";
+
+type Callers = {
+  readonly [S in ServiceName]: { readonly [A in keyof Contracts[S]["actions"]]: readonly ServiceName[] };
+};
+type Listeners = {
+  readonly [S in ServiceName]: { readonly [E in keyof Contracts[S]["events"]]: readonly ServiceName[] };
+};
+
+/**
+ * Who may call what: of each action of each contract, the services that ask for it. An action that nobody asks for any more is kept for neighbours of
+ * the version before, who share a bus without signatures only.
+ */
+const CALLERS: Callers = {
+  auth: {
+    login: ["gateway"],
+    issueS2s: ["gateway"],
+    listS2s: ["gateway"],
+    revokeS2s: ["gateway"],
+    createUser: ["gateway"],
+    listUsers: ["gateway"],
+    getUser: ["gateway"],
+    updateUser: ["gateway"],
+    deleteUser: ["gateway"],
+    identify: ["gateway"],
+    record: ["blacklist", "config", "leads", "merchants", "webhook"],
+    listAudit: ["gateway"],
+  },
+  blacklist: {
+    add: ["gateway"],
+    list: ["gateway"],
+    remove: ["gateway"],
+    check: ["dialer", "leads", "scheduler"],
+  },
+  config: {
+    createTemplate: ["gateway"],
+    listTemplates: ["gateway"],
+    getTemplate: ["gateway"],
+    updateTemplate: ["gateway"],
+    deleteTemplate: ["gateway"],
+    listVersions: ["gateway"],
+    createConfiguration: ["gateway"],
+    listConfigurations: ["gateway"],
+    getConfiguration: ["gateway"],
+    updateConfiguration: ["gateway"],
+    deleteConfiguration: ["gateway"],
+    resolveForPush: [],
+    resolveManyForPush: ["leads"],
+    plans: ["scheduler"],
+    overridden: ["scheduler"],
+    templateVersion: ["conversation"],
+    inboundFor: ["dialer"],
+    mayTakeCalls: ["numbers"],
+    owns: ["merchants"],
+  },
+  conversation: {
+    prepareMany: ["dialer"],
+    stop: ["dialer"],
+    salvage: ["dialer"],
+    turn: ["dialer"],
+  },
+  dialer: {
+    dialMany: ["scheduler"],
+    carrierEvent: ["gateway"],
+    inboundCalls: ["gateway"],
+    verifyUpgrade: ["conversation"],
+    joined: ["conversation"],
+    hangUp: ["conversation"],
+    transfer: ["conversation"],
+    sendDtmf: ["conversation"],
+    recorded: ["conversation"],
+    reconcile: ["leads"],
+    recordingOf: ["leads"],
+    history: ["leads"],
+  },
+  gateway: {},
+  leads: {
+    push: ["gateway"],
+    pushMany: ["gateway"],
+    list: ["gateway"],
+    get: ["gateway"],
+    byRequest: ["gateway"],
+    timeline: ["gateway"],
+    explain: ["gateway"],
+    recording: ["gateway"],
+    summary: ["gateway"],
+    abort: ["gateway"],
+    join: ["gateway"],
+    speak: ["gateway"],
+    heads: ["scheduler"],
+    dueOf: ["scheduler"],
+    overrideOf: ["scheduler"],
+    inFlight: ["scheduler"],
+    claimMany: ["scheduler"],
+    drop: ["scheduler"],
+    expire: ["scheduler"],
+    receive: ["dialer"],
+    extend: ["conversation", "dialer"],
+    release: ["dialer", "scheduler"],
+    settle: ["conversation", "dialer", "scheduler"],
+    annotate: ["conversation", "dialer"],
+    unfinished: ["config", "merchants"],
+  },
+  merchants: {
+    createReseller: ["gateway"],
+    listResellers: ["gateway"],
+    getReseller: ["gateway"],
+    updateReseller: ["gateway"],
+    deleteReseller: ["gateway"],
+    create: ["gateway"],
+    list: ["gateway"],
+    get: ["gateway"],
+    update: ["gateway"],
+    remove: ["gateway"],
+    pause: ["gateway"],
+    resume: ["gateway"],
+    deployment: ["gateway"],
+    pauseDeployment: ["gateway"],
+    resumeDeployment: ["gateway"],
+    pauses: ["scheduler"],
+    active: ["auth"],
+    lookup: ["auth", "blacklist", "config", "gateway", "numbers", "webhook"],
+  },
+  numbers: {
+    create: ["gateway"],
+    list: ["gateway"],
+    get: ["gateway"],
+    update: ["gateway"],
+    remove: ["gateway"],
+    availability: ["scheduler"],
+    reserveMany: ["scheduler"],
+    releaseMany: ["dialer", "scheduler"],
+    keepMany: ["dialer"],
+    called: ["dialer"],
+  },
+  scheduler: {
+    grant: ["dialer"],
+    slow: ["dialer"],
+    explain: ["leads"],
+  },
+  webhook: {
+    list: ["gateway"],
+    replay: ["gateway"],
+    secret: ["gateway"],
+    rotateSecret: ["gateway"],
+    checkAddress: [],
+    checkAddresses: ["config", "leads"],
+    enqueueMany: ["leads"],
+    deliveries: ["gateway", "leads"],
+  },
+};
+
+/** Who hears what: of each event of each contract, the services that listen to it. */
+const LISTENERS: Listeners = {
+  auth: {},
+  blacklist: {},
+  config: { "config.changed": ["config", "scheduler"] },
+  conversation: {},
+  dialer: { "call.ended": [] },
+  gateway: { "database.command_refused": ["gateway"] },
+  leads: { "lead.queued": ["scheduler"], "lead.finished": [] },
+  merchants: { "calling.switched": ["scheduler"] },
+  numbers: { "numbers.freed": ["scheduler"] },
+  scheduler: {},
+  webhook: {},
+};
+
+/** Every service. */
+export const SERVICE_NAMES: readonly ServiceName[] = Object.keys(contracts).filter(isServiceName);
+
+/** The event that comes from every service with a database, though the gateway's contract has it; the gateway is the one without. */
+const FROM_ALL_OTHERS = "database.command_refused";
+
+const callers = new Map<string, readonly ServiceName[]>();
+const listeners = new Map<string, readonly ServiceName[]>();
+const emitters = new Map<string, readonly ServiceName[]>();
+for (const service of SERVICE_NAMES) {
+  for (const [action, who] of Object.entries<readonly ServiceName[]>(CALLERS[service]))
+    callers.set(`${service}.${action}`, who);
+  for (const [event, who] of Object.entries<readonly ServiceName[]>(LISTENERS[service])) {
+    listeners.set(event, who);
+    emitters.set(event, event === FROM_ALL_OTHERS ? SERVICE_NAMES.filter((name) => name !== service) : [service]);
+  }
+}
+
+/** The service of an action. */
+const ownerOf = (action: string): string => action.slice(0, action.indexOf("."));
+const unique = (names: readonly ServiceName[]): ServiceName[] => [...new Set(names)].sort();
+
+/** Every action there is, `leads.push`. */
+export const ACTIONS: readonly string[] = [...callers.keys()];
+/** Every event there is. */
+export const EVENTS: readonly string[] = [...listeners.keys()];
+
+/** True where this service may call the action. */
+export const mayCall = (caller: ServiceName, action: string): boolean => callers.get(action)?.includes(caller) === true;
+
+/** True where this service may emit the event. */
+export const mayEmit = (caller: ServiceName, event: string): boolean => emitters.get(event)?.includes(caller) === true;
+
+/** True where this service listens to the event. */
+export const hears = (service: ServiceName, event: string): boolean => listeners.get(event)?.includes(service) === true;
+
+/** The services that this one calls. */
+export const calleesOf = (caller: ServiceName): ServiceName[] =>
+  SERVICE_NAMES.filter((s) => ACTIONS.some((action) => ownerOf(action) === s && mayCall(caller, action)));
+
+/** The services that call this one. */
+export const callersOf = (service: ServiceName): ServiceName[] =>
+  unique(ACTIONS.filter((action) => ownerOf(action) === service).flatMap((action) => callers.get(action) ?? []));
+
+/** The services that events of this one go to. */
+export const listenersOf = (emitter: ServiceName): ServiceName[] =>
+  unique(EVENTS.filter((event) => mayEmit(emitter, event)).flatMap((event) => listeners.get(event) ?? []));
