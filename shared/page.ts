@@ -1,7 +1,8 @@
 import type { Model, QueryFilter } from "mongoose";
-import { fitting } from "./batching.ts";
+import { fitting, MAX_MESSAGE_BYTES } from "./batching.ts";
 import { DEFAULT_PAGE } from "./contracts/records/identity.ts";
 import { fail } from "./errors.ts";
+import { jsonBytes } from "./json.ts";
 
 /** Where a document stands in a list: newest first, ids break ties. */
 export interface Position {
@@ -41,12 +42,14 @@ export function decodeCursor(cursor: string): Position {
       );
 }
 
+const pageAfter = ({ created_at, _id }: Position): PageFilter => ({
+  created_at: { $lte: created_at },
+  $or: [{ created_at: { $lt: created_at } }, { _id: { $lt: _id } }],
+});
+
 /** Filter for the page after `cursor`; empty for the first page. Combine it with the list's own filters by `$and`. */
-export function pageFilter(cursor: string | undefined): PageFilter {
-  if (cursor === undefined) return {};
-  const { created_at, _id } = decodeCursor(cursor);
-  return { created_at: { $lte: created_at }, $or: [{ created_at: { $lt: created_at } }, { _id: { $lt: _id } }] };
-}
+export const pageFilter = (cursor: string | undefined): PageFilter =>
+  cursor === undefined ? {} : pageAfter(decodeCursor(cursor));
 
 /** Filter for what was created from an instant on (inclusive), to another (exclusive). */
 export const createdBetween = (from: string | undefined, to: string | undefined) =>
@@ -59,28 +62,55 @@ export const createdBetween = (from: string | undefined, to: string | undefined)
         },
       };
 
-/** How many documents to read for a page: one more than is shown, to detect a next page. */
-export const pageSize = (limit: number | undefined): number => (limit ?? DEFAULT_PAGE) + 1;
-
-/** Cuts what was read with `pageSize` down to the page, with the cursor of the next one (null: this was the last). With `bytesOf` a page also ends where a message on the bus is full. */
-export function pageOf<Doc extends Position>(
-  read: readonly Doc[],
-  limit: number | undefined,
-  bytesOf?: (item: Doc) => number,
-): { items: Doc[]; next_cursor: string | null } {
-  const most = read.slice(0, limit ?? DEFAULT_PAGE);
-  const items = bytesOf === undefined ? most : fitting(most, bytesOf);
-  const last = items.at(-1);
-  return { items, next_cursor: read.length > items.length && last ? encodeCursor(last) : null };
+/** A page of a list as it is shown, and the cursor of the next one (null: this was the last). */
+export interface Page<Shown> {
+  items: Shown[];
+  next_cursor: string | null;
 }
 
-/** Reads a page as it was asked for, and the cursor of the next one. */
-export const readPage = async <Doc extends Position>(
-  { limit, cursor }: { limit?: number | undefined; cursor?: string | undefined },
+/** Most documents of a page's first read; the size of the second one goes by what those take. */
+const FIRST_READ = DEFAULT_PAGE + 1;
+/** The comma between two items. */
+const SEPARATOR_BYTES = 1;
+
+/** How many more documents to read for a page: as many as are wanted, or as seem to fit into the rest of the message beside one more, which shows that there is a next page. */
+function nextRead(wanted: number, read: number, bytes: number): number {
+  if (bytes > MAX_MESSAGE_BYTES) return 0;
+  return Math.min(wanted - read, Math.ceil((MAX_MESSAGE_BYTES - bytes) / (bytes / read)) + 1);
+}
+
+/**
+ * Reads a page: it ends after `limit` items, or where a message on the bus is full of what is shown (shared/batching.ts), with one item at least. The
+ * next page goes on exactly there. `read` gives `size` documents, or fewer where the list ends, and is asked for no more than a message or so. What
+ * `show` gives nothing for is passed over.
+ */
+export async function readPage<Doc extends Position, Shown>(
+  { limit = DEFAULT_PAGE, cursor }: { limit?: number | undefined; cursor?: string | undefined },
   read: (after: PageFilter, size: number) => PromiseLike<readonly Doc[]>,
-  bytesOf?: (item: Doc) => number,
-): Promise<{ items: Doc[]; next_cursor: string | null }> =>
-  pageOf(await read(pageFilter(cursor), pageSize(limit)), limit, bytesOf);
+  show: (doc: Doc) => Shown | undefined,
+): Promise<Page<Shown>> {
+  const found: { doc: Doc; shown: Shown | undefined; bytes: number }[] = [];
+  let bytes = 0;
+  let after = pageFilter(cursor);
+  for (let size = Math.min(limit + 1, FIRST_READ); size > 0; size = nextRead(limit + 1, found.length, bytes)) {
+    const part = await read(after, size);
+    for (const doc of part) {
+      const shown = show(doc);
+      const item = { doc, shown, bytes: jsonBytes(shown) + SEPARATOR_BYTES };
+      found.push(item);
+      bytes += item.bytes;
+    }
+    const last = part.at(-1);
+    if (part.length < size || last === undefined) break;
+    after = pageAfter(last);
+  }
+  const fit = fitting(found.slice(0, limit), (item) => item.bytes);
+  const last = fit.at(-1)?.doc;
+  return {
+    items: fit.flatMap(({ shown }) => (shown === undefined ? [] : [shown])),
+    next_cursor: found.length > fit.length && last ? encodeCursor(last) : null,
+  };
+}
 
 /** The newest documents that fit all filters. */
 export const newestOf = <Doc>(model: Model<Doc>, filters: readonly QueryFilter<Doc>[], size: number): Promise<Doc[]> =>

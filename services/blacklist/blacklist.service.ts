@@ -20,10 +20,12 @@ export default service("blacklist", (deps) => {
       },
       async list({ by, phone_number, limit, cursor }) {
         const sought = phone_number === undefined ? undefined : soughtNumber(phone_number, "phone_number");
-        const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
-          blacklist.page(scopeOf(by), sought, after, size),
+        const { items, next_cursor } = await readPage(
+          { limit, cursor },
+          (after, size) => blacklist.page(scopeOf(by), sought, after, size),
+          toEntry,
         );
-        return { count: items.length, entries: items.map(toEntry), next_cursor };
+        return { count: items.length, entries: items, next_cursor };
       },
       async check({ pairs }) {
         const ids = pairs.map(forbiddingIds);

@@ -58,10 +58,12 @@ export function merchantActions(
       return merchantView(merchant);
     },
     async list({ by, limit, cursor, ...filter }) {
-      const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
-        merchants.page(scopeOf(by), filter, after, size),
+      const { items, next_cursor } = await readPage(
+        { limit, cursor },
+        (after, size) => merchants.page(scopeOf(by), filter, after, size),
+        merchantView,
       );
-      return { count: items.length, merchants: items.map(merchantView), next_cursor };
+      return { count: items.length, merchants: items, next_cursor };
     },
     get: async ({ by, id }) => merchantView((await merchants.find(scopeOf(by), id)) ?? merchantNotFound()),
     async update({ by, id, ...wanted }, { bus }) {

@@ -44,10 +44,12 @@ export function resellerActions(
       return viewOf(reseller);
     },
     async listResellers({ by, limit, cursor, ...filter }) {
-      const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
-        resellers.page(scopeOf(by), filter, after, size),
+      const { items, next_cursor } = await readPage(
+        { limit, cursor },
+        (after, size) => resellers.page(scopeOf(by), filter, after, size),
+        viewOf,
       );
-      return { count: items.length, resellers: items.map(viewOf), next_cursor };
+      return { count: items.length, resellers: items, next_cursor };
     },
     getReseller: async ({ by, id }) => viewOf((await resellers.find(scopeOf(by), id)) ?? unknown()),
     async updateReseller({ by, id, ...wanted }, { bus }) {

@@ -1,6 +1,6 @@
 import { service } from "../../shared/bus/bus.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
-import { pageFilter, pageOf, pageSize } from "../../shared/page.ts";
+import { readPage } from "../../shared/page.ts";
 import { addNumber, changeNumber, notFound, removeNumber } from "./number-changes.ts";
 import { filterOf, newNumber, toRecord } from "./number-views.ts";
 import { releaseMany, renewMany, reserveMany } from "./slot-requests.ts";
@@ -23,16 +23,12 @@ export default service("numbers", (deps) => {
         return toRecord(await addNumber(deps, numbers, bus, by, number), deps.clock.now());
       },
       async list({ by, limit, cursor, ...filter }) {
-        const page = pageOf(
-          await numbers.page(scopeOf(by), filterOf(filter), pageFilter(cursor), pageSize(limit)),
-          limit,
+        const { items, next_cursor } = await readPage(
+          { limit, cursor },
+          (after, size) => numbers.page(scopeOf(by), filterOf(filter), after, size),
+          (n) => toRecord(n, deps.clock.now()),
         );
-        const now = deps.clock.now();
-        return {
-          count: page.items.length,
-          numbers: page.items.map((n) => toRecord(n, now)),
-          next_cursor: page.next_cursor,
-        };
+        return { count: items.length, numbers: items, next_cursor };
       },
       get: async ({ by, number_id }) =>
         toRecord((await numbers.find(scopeOf(by), number_id)) ?? notFound(), deps.clock.now()),

@@ -54,10 +54,9 @@ export default service("webhook", (service) => {
         const { items, next_cursor } = await readPage(
           { limit, cursor },
           (after, size) => deliveries.page(scopeOf(by), filter, after, size),
-          (d) => JSON.stringify(d).length,
+          (d) => toListed(d, hosts.pausedUntil(d.host)),
         );
-        const listed = items.map((d) => toListed(d, hosts.pausedUntil(d.host)));
-        return { count: items.length, deliveries: listed, next_cursor };
+        return { count: items.length, deliveries: items, next_cursor };
       },
       async replay({ lead_id }) {
         const replayed = await replayLastDelivery(deps, lead_id.toLowerCase());

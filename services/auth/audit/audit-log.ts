@@ -62,10 +62,12 @@ export function auditLog(deps: Pick<ServiceDeps, "clock" | "ids" | "log">, audit
       });
     },
     async list({ by, limit, cursor, ...filter }) {
-      const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
-        audit.page(scopeOf(by), filter, after, size),
+      const { items, next_cursor } = await readPage(
+        { limit, cursor },
+        (after, size) => audit.page(scopeOf(by), filter, after, size),
+        viewOf,
       );
-      return { count: items.length, entries: items.map(viewOf), next_cursor };
+      return { count: items.length, entries: items, next_cursor };
     },
   };
 }

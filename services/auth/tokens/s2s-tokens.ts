@@ -81,10 +81,12 @@ export const s2sTokenActions = (
     return { token, name, role, reseller_id, merchant_id, created_at: now.toISOString() };
   },
   async listS2s({ by, limit, cursor, ...filter }) {
-    const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
-      s2s.page(scopeOf(by), filter, after, size),
+    const { items, next_cursor } = await readPage(
+      { limit, cursor },
+      (after, size) => s2s.page(scopeOf(by), filter, after, size),
+      viewOf,
     );
-    return { count: items.length, s2s_tokens: items.map(viewOf), next_cursor };
+    return { count: items.length, s2s_tokens: items, next_cursor };
   },
   async revokeS2s({ by, id }) {
     const found = await s2s.revoke(scopeOf(by), id, deps.clock.now());

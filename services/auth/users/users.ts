@@ -81,10 +81,12 @@ export function userActions(
     },
     async listUsers({ by, limit, cursor, email, ...filter }) {
       const wanted = { ...filter, ...(email === undefined ? {} : { email: emailForm(email) }) };
-      const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
-        users.page(scopeOf(by), wanted, after, size),
+      const { items, next_cursor } = await readPage(
+        { limit, cursor },
+        (after, size) => users.page(scopeOf(by), wanted, after, size),
+        viewOf,
       );
-      return { count: items.length, users: items.map(viewOf), next_cursor };
+      return { count: items.length, users: items, next_cursor };
     },
     getUser: async ({ by, id }) => viewOf((await users.find(scopeOf(by), id)) ?? userNotFound()),
   };

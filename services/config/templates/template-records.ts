@@ -139,7 +139,3 @@ export function recordOf(v: VersionDoc): TemplateRecord {
   const record = { ...LATER_FIELDS, ...(JSON.parse(v.record) as TemplateRecord) };
   return frozen({ ...record, evaluators: record.evaluators.filter(isEvaluator) });
 }
-
-/** Bytes a record takes on its way; 0 for none. */
-export const bytesOf = (r: TemplateRecord | undefined): number =>
-  r === undefined ? 0 : Buffer.byteLength(JSON.stringify(r));

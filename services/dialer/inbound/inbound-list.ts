@@ -27,8 +27,10 @@ export async function listInbound(
   calls: InboundCalls,
   { by, limit, cursor, ...filter }: ParamsOf<"dialer.inboundCalls">,
 ): Promise<ResultOf<"dialer.inboundCalls">> {
-  const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
-    calls.page(scopeOf(by), filter, after, size),
+  const { items, next_cursor } = await readPage(
+    { limit, cursor },
+    (after, size) => calls.page(scopeOf(by), filter, after, size),
+    toInboundRecord,
   );
-  return { count: items.length, inbound_calls: items.map(toInboundRecord), next_cursor };
+  return { count: items.length, inbound_calls: items, next_cursor };
 }

@@ -72,10 +72,12 @@ export async function list(
   { by, limit, cursor, ...asked }: ParamsOf<"leads.list">,
 ): Promise<ResultOf<"leads.list">> {
   const filter = parseFilter(asked);
-  const { items, next_cursor } = await readPage({ limit, cursor }, (after, size) =>
-    leads.page(scopeOf(by), filter, after, size),
+  const { items, next_cursor } = await readPage(
+    { limit, cursor },
+    (after, size) => leads.page(scopeOf(by), filter, after, size),
+    toSummary,
   );
-  return { count: items.length, leads: items.map(toSummary), next_cursor };
+  return { count: items.length, leads: items, next_cursor };
 }
 
 /** Everything recorded of a lead, by every service. */
