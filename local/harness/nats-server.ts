@@ -43,10 +43,11 @@ export interface NatsServer {
 /** What the server says when it takes connections. */
 const READY = /Server is ready/;
 
-/** Starts a server of its own with the settings of a deployment; its messages are a mebibyte at most. */
-export async function startNats(): Promise<NatsServer> {
+/** Starts a server of its own with the settings of a deployment; its messages are a mebibyte at most. `config`: a file with more of them, its users. */
+export async function startNats({ config }: { config?: string } = {}): Promise<NatsServer> {
   const port = await freePort();
-  const child = spawn("nats-server", ["--addr", "127.0.0.1", "--port", String(port)], {
+  const more = config === undefined ? [] : ["--config", config];
+  const child = spawn("nats-server", ["--addr", "127.0.0.1", "--port", String(port), ...more], {
     env: PROGRAM_ENV,
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -1,0 +1,67 @@
+import type { ServiceName } from "../contracts/index.ts";
+import { calleesOf, callersOf, listenersOf } from "./rights.ts";
+
+/** Subjects that a NATS user may use; each ends in a whole token or in `>`. */
+export interface Permissions {
+  publish: string[];
+  subscribe: string[];
+}
+
+/** Moleculer's packets that tell nodes of each other; they carry no requests, and every node sends and hears all of them. */
+const PRESENCE = ["DISCONNECT", "DISCOVER", "HEARTBEAT", "INFO", "PING"];
+/** The same, to one node. */
+const TO_NODE = ["DISCOVER", "INFO", "PING", "PONG"];
+
+/** The bus's subjects of a namespace, as Moleculer 0.15 names them: `MOL-<namespace>.REQ.<node>`. */
+const subjects =
+  (namespace: string) =>
+  (packet: string, service?: string): string =>
+    `MOL-${namespace}.${packet}${service === undefined ? "" : `.${service}.>`}`;
+
+/**
+ * What the NATS user of a service needs, and no more: it is asked and answered at its own nodes, `<service>.<id>`, asks the services it calls, answers
+ * those that call it, and sends events to those that listen. Which actions it may call among those of a service is checked by that service.
+ */
+export function permissionsOf(service: ServiceName, namespace: string): Permissions {
+  const at = subjects(namespace);
+  const presence = PRESENCE.map((packet) => at(packet));
+  return {
+    publish: [
+      ...presence,
+      ...TO_NODE.map((packet) => `${at(packet)}.>`),
+      ...calleesOf(service).map((name) => at("REQ", name)),
+      ...callersOf(service).map((name) => at("RES", name)),
+      ...listenersOf(service).map((name) => at("EVENT", name)),
+    ],
+    subscribe: [
+      ...presence,
+      ...["REQ", "RES", "EVENT", ...TO_NODE].map((packet) => at(packet, service)),
+      at("PONG", "health"), // the containers' health check (deploy/docker/health.ts)
+    ],
+  };
+}
+
+const list = (of: readonly string[]): string => of.map((subject) => `        ${JSON.stringify(subject)}`).join("\n");
+
+/** The users of a NATS server as a part of its configuration; `keys` are their public nkeys, so nothing in it is secret. */
+export function usersFile(namespace: string, keys: ReadonlyMap<ServiceName, string>): string {
+  const users = [...keys].map(([service, key]) => {
+    const { publish, subscribe } = permissionsOf(service, namespace);
+    return [
+      `    # ${service}`,
+      `    { nkey: ${key}, permissions: {`,
+      `      publish: { allow: [\n${list(publish)}\n      ] }`,
+      `      subscribe: { allow: [\n${list(subscribe)}\n      ] }`,
+      `    } }`,
+    ].join("\n");
+  });
+  return [
+    `# The services' users on the bus of the namespace ${namespace}, made by npm run nats:users. Each has a key pair; here are the public keys.`,
+    "authorization {",
+    "  users: [",
+    ...users,
+    "  ]",
+    "}",
+    "",
+  ].join("\n");
+}
