@@ -17,9 +17,11 @@ export interface DeliveryDoc {
   state: DeliveryState;
   try_count: number;
   next_try_at?: Date;
+  /** When its plan has the next try. It may be due sooner, to probe a host that is down; a failure of that is no try of the plan. Absent until a try failed. */
+  planned_at?: Date;
   /** Who took it last: names one taking of several deliveries. */
   taken_by?: string;
-  /** Tries of the rounds before this one; absent in the first. */
+  /** Tries that do not count in the plan: those of the rounds before this one, and failed probes. Absent: none. */
   tries_before?: number;
   tries: { at: Date; status: number | null; error: string | null; duration_ms: number }[];
   created_at: Date;
@@ -38,6 +40,7 @@ export const deliverySchema = new Schema<DeliveryDoc>(
     state: { type: String, required: true },
     try_count: { type: Number, required: true },
     next_try_at: Date,
+    planned_at: Date,
     taken_by: String,
     tries_before: Number,
     tries: { type: [{ _id: false, at: Date, status: Number, error: String, duration_ms: Number }], default: [] },

@@ -11,6 +11,7 @@ import type { PauseChange } from "../hosts/host-records.ts";
 import type { Secrets } from "../secrets/secrets.repository.ts";
 import { TOTAL_TIMEOUT_MS, type WebhookClient } from "./webhook-request.ts";
 import { sign } from "../rules/webhook-signature.ts";
+import { isHostFailure } from "../rules/host-health.ts";
 import { verdictOf, type DeliveryVerdict, type TryResult } from "../rules/delivery-verdict.ts";
 
 /** The lease of a delivery that is sent: longer than a try may last. */
@@ -59,14 +60,23 @@ export class DeliverySender {
   }
 
   async #send(d: DeliveryDoc, slot: HostSlot): Promise<void> {
-    const { clock, deliveries, env, secrets, client, random } = this.#deps;
+    const { clock, deliveries, env, secrets, client, hosts, random } = this.#deps;
     const valid = await secrets.toSignFor(d);
     const [started, now] = [clock.monotonicMs(), clock.now()];
     const timestampSeconds = Math.floor(now.getTime() / MS_PER_SECOND);
     const signature = sign(valid, d._id, timestampSeconds, d.body);
     const result = await client.send({ url: d.url, id: d._id, timestampSeconds, signature, body: d.body });
     this.#logPause(d.host, slot.answered(result));
-    const verdict = verdictOf(result, d.try_count - (d.tries_before ?? 0), clock.now(), random());
+    const verdict = verdictOf(
+      result,
+      {
+        tries: d.try_count - (d.tries_before ?? 0),
+        early: d.planned_at !== undefined && now < d.planned_at,
+        host_down: isHostFailure(result) && hosts.isDown(d.host),
+        now: clock.now(),
+      },
+      random(),
+    );
     if (verdict.kind === "delivered") crashPoint(env, "K11");
     await deliveries.transition(recordTry(d, result, verdict, now, Math.round(clock.monotonicMs() - started)));
     this.#logTry(d, result, verdict);
@@ -95,6 +105,8 @@ export class DeliverySender {
       log.info({ event: "webhook.delivered", ...how }, "webhook delivered");
       return;
     }
+    // its host's pause is in the log
+    if (verdict.kind === "probed") return;
     const error = result.status === null ? result.error : null;
     const at = verdict.kind === "again" ? { at: verdict.at } : {};
     log.warn({ event: `webhook.${verdict.kind}`, ...how, error, ...at }, "webhook not delivered");

@@ -1,6 +1,6 @@
 import { recencyCache } from "../../../shared/cache.ts";
 import { plusMs, type Clock } from "../../../shared/time/clock.ts";
-import { healthAfter, allowedRequests, type HostHealth } from "../rules/host-health.ts";
+import { afterBegin, healthAfter, isDown, roomFor, type HostHealth } from "../rules/host-health.ts";
 import type { TryResult } from "../rules/delivery-verdict.ts";
 
 /** Hosts kept by each record; evicted ones get a fresh start. */
@@ -11,8 +11,12 @@ export type PauseChange = { began_ms: number } | { ended: true } | null;
 
 /** What a process knows of the hosts it asked. */
 export interface HostRecords {
-  /** Requests that may be under way to the host, `cap` while it is well. */
-  allowed(host: string, cap: number): number;
+  /** How many more requests may begin beside those under way, up to `cap` in all while the host is well. */
+  room(host: string, underWay: number, cap: number): number;
+  /** A request to the host begins: after a pause it is the probe. */
+  begin(host: string): void;
+  /** Whether the host fails whatever it is sent. */
+  isDown(host: string): boolean;
   /** Whether its last answer was a good one. */
   isProven(host: string): boolean;
   learn(host: string, result: TryResult): PauseChange;
@@ -25,9 +29,16 @@ export interface HostRecords {
 /** Records in memory, of this process alone. */
 export function hostRecords(clock: Clock, random: () => number): HostRecords {
   const unwell = recencyCache<HostHealth>({ max: MAX_HOSTS });
+  /** When each host last answered well, monotonic ms; of these, `proven` are those that did not fail since. */
+  const answered = recencyCache<number>({ max: MAX_HOSTS });
   const proven = recencyCache<true>({ max: MAX_HOSTS });
   return {
-    allowed: (host, cap) => allowedRequests(unwell.get(host) ?? null, cap, clock.monotonicMs()),
+    room: (host, underWay, cap) => roomFor(unwell.get(host) ?? null, underWay, cap, clock.monotonicMs()),
+    begin(host) {
+      const health = afterBegin(unwell.get(host) ?? null, clock.monotonicMs(), random());
+      if (health) unwell.set(host, health);
+    },
+    isDown: (host) => isDown(unwell.get(host) ?? null, answered.get(host) ?? null, clock.monotonicMs()),
     isProven: (host) => proven.get(host) === true,
     learn(host, result) {
       const before = unwell.get(host) ?? null;
@@ -41,7 +52,10 @@ export function hostRecords(clock: Clock, random: () => number): HostRecords {
           : null;
       }
       unwell.delete(host);
-      if (result.status !== null) proven.set(host, true);
+      if (result.status !== null) {
+        proven.set(host, true);
+        answered.set(host, now);
+      }
       return before && before.paused_until !== null ? { ended: true } : null;
     },
     endPause(host) {

@@ -69,6 +69,11 @@ export class HostSlots {
     return false;
   }
 
+  /** Whether the host fails whatever it is sent: what is due to it waits for it, and not for its own plan. */
+  isDown(host: string): boolean {
+    return this.#records.isDown(host);
+  }
+
   /** Until when a host is paused; null: it is not. */
   pausedUntil(host: string): Date | null {
     return this.#records.pausedUntil(host);
@@ -77,7 +82,7 @@ export class HostSlots {
   #free(host: string): number {
     const unproven = this.#records.isProven(host) ? MAX_IN_FLIGHT : MAX_UNPROVEN - this.#unproven;
     const room = Math.min(MAX_IN_FLIGHT - this.#inFlight, unproven);
-    return Math.max(0, Math.min(room, this.#records.allowed(host, MAX_PER_HOST) - (this.#inUse.get(host) ?? 0)));
+    return Math.max(0, Math.min(room, this.#records.room(host, this.#inUse.get(host) ?? 0, MAX_PER_HOST)));
   }
 
   #count(host: string, by: number): void {
@@ -89,6 +94,7 @@ export class HostSlots {
   #take(host: string): HostSlot {
     let [requesting, held] = [true, true];
     const unproven = this.#records.isProven(host) ? 0 : 1;
+    this.#records.begin(host);
     this.#count(host, 1);
     this.#inFlight++;
     this.#unproven += unproven;
@@ -102,6 +108,8 @@ export class HostSlots {
         return this.#records.learn(host, result);
       },
       release: () => {
+        // a probe that was not made
+        if (requesting) this.#records.endPause(host);
         leave();
         if (!held) return;
         held = false;

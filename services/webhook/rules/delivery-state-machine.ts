@@ -34,7 +34,7 @@ const TRIES_KEPT = 200;
 
 const STATES = { delivered: "delivered", exhausted: "exhausted", refused: "refused" } as const;
 
-/** pending -> pending later, delivered, exhausted or refused. Guarded by the number of the try, so that a late answer of a lost sender changes nothing. */
+/** pending -> pending later, delivered, exhausted or refused. A failed probe counts among the tries before, so that the plan knows nothing of it. Guarded by the number of the try, so that a late answer of a lost sender changes nothing. */
 export function recordTry(
   d: Pick<DeliveryDoc, "_id" | "try_count">,
   result: TryResult,
@@ -45,14 +45,18 @@ export function recordTry(
   const entry = { at, status: result.status, error: result.status === null ? result.error : null, duration_ms };
   const filter = { _id: d._id, state: "pending", try_count: d.try_count };
   const listed = { tries: { $each: [entry], $slice: -TRIES_KEPT } };
-  if (verdict.kind === "again") return { filter, update: { $set: { next_try_at: verdict.at }, $push: listed } };
+  if (verdict.kind === "again")
+    return { filter, update: { $set: { next_try_at: verdict.due, planned_at: verdict.at }, $push: listed } };
+  // not listed: a host that is down for days would push every other try out of the list
+  if (verdict.kind === "probed")
+    return { filter, update: { $set: { next_try_at: verdict.due }, $inc: { tries_before: 1 } } };
   return { filter, update: { $set: { state: STATES[verdict.kind] }, $unset: { next_try_at: 1 }, $push: listed } };
 }
 
 /** delivered, exhausted or refused -> pending: a new round of tries. The count goes on, so that an answer of a round before changes nothing in this one. */
 export const replayDelivery = (d: Pick<DeliveryDoc, "_id" | "try_count" | "state">, now: Date): DeliveryTransition => ({
   filter: { _id: d._id, state: d.state, try_count: d.try_count, next_try_at: null },
-  update: { $set: { state: "pending", next_try_at: now, tries_before: d.try_count } },
+  update: { $set: { state: "pending", next_try_at: now, tries_before: d.try_count }, $unset: { planned_at: 1 } },
 });
 
 /**

@@ -6,10 +6,15 @@ export type TryResult =
   | { status: number; retry_after_seconds: number | null }
   | { status: null; error: string; refused: boolean };
 
-/** What becomes of the delivery. */
+/** The pause that an answer asks for with Retry-After, ms; 0: none. */
+export const askedPauseMs = (result: TryResult): number =>
+  result.status === null ? 0 : (result.retry_after_seconds ?? 0) * MS_PER_SECOND;
+
+/** What becomes of the delivery. `at`: when its plan has the next try; `due`: when it may be sent, sooner where its host is down. `probed`: it found its host down, and the plan goes on as it was. */
 export type DeliveryVerdict =
   | { kind: "delivered" }
-  | { kind: "again"; at: Date }
+  | { kind: "again"; at: Date; due: Date }
+  | { kind: "probed"; due: Date }
   | { kind: "exhausted" }
   | { kind: "refused" };
 
@@ -35,16 +40,32 @@ export const MAX_RETRY_AFTER_MS = 24 * HOUR;
 
 const GONE = 410;
 
-/** Decides after the try with number `tries` (1 = the first). Any 2xx is success; 410 stops; the rest is tried again until the plan ends. */
-export function verdictOf(result: TryResult, tries: number, now: Date, random: number): DeliveryVerdict {
+/** A delivery whose host is down is due again after this long. It is sent when the host's pause ends and its turn comes, or the host is well again. */
+const DUE_WHILE_DOWN_MS = 1000;
+
+/** A try of a delivery: its number in the plan (1 = the first), whether it went out before the plan had it, whether its host is down afterwards, and when it ended. */
+export interface Try {
+  tries: number;
+  early: boolean;
+  host_down: boolean;
+  now: Date;
+}
+
+/**
+ * Decides after a try. Any 2xx is success; 410 stops; the rest is tried again until the plan ends. While the host is down the delivery is due at once,
+ * and what fails before the plan's time costs no try of it.
+ */
+export function verdictOf(result: TryResult, { tries, early, host_down, now }: Try, random: number): DeliveryVerdict {
   if (result.status === null && result.refused) return { kind: "refused" };
   if (result.status !== null && result.status >= 200 && result.status < 300) return { kind: "delivered" };
   if (result.status === GONE) return { kind: "refused" };
+  const asked = Math.min(askedPauseMs(result), MAX_RETRY_AFTER_MS);
+  const whileDown = plusMs(now, Math.max(asked, DUE_WHILE_DOWN_MS));
+  if (early && host_down) return { kind: "probed", due: whileDown };
   const planned = RETRY_DELAYS_MS[tries - 1];
   if (planned === undefined) return { kind: "exhausted" };
-  const asked =
-    result.status === null ? 0 : Math.min((result.retry_after_seconds ?? 0) * MS_PER_SECOND, MAX_RETRY_AFTER_MS);
-  return { kind: "again", at: plusMs(now, Math.max(asked, jitterMs(planned, RETRY_JITTER, random))) };
+  const at = plusMs(now, Math.max(asked, jitterMs(planned, RETRY_JITTER, random)));
+  return { kind: "again", at, due: host_down && whileDown < at ? whileDown : at };
 }
 
 /** Retry-After as seconds or as an HTTP date; null when it says nothing usable. */

@@ -1,10 +1,9 @@
 import { exponentialMs, jitterMs } from "../../../shared/time/backoff.ts";
-import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
-import type { TryResult } from "./delivery-verdict.ts";
+import { askedPauseMs, type TryResult } from "./delivery-verdict.ts";
 
 /**
- * How a host has been doing: failures in a row, and once there were too many, until when it is paused (monotonic milliseconds) and how often it
- * was in a row.
+ * How a host has been doing: failures in a row, and once there were too many, when the next probe may begin (monotonic milliseconds) and how many
+ * pauses, each ended by a probe, there were in a row.
  */
 export interface HostHealth {
   failures: number;
@@ -14,9 +13,16 @@ export interface HostHealth {
 
 /** Failures in a row after which a host is paused. */
 export const FAILURES_TO_PAUSE = 5;
-/** The first pause; each further one without a success between is twice as long, up to the longest. */
-export const FIRST_PAUSE_MS = 5000;
-export const LONGEST_PAUSE_MS = 300_000;
+/** The first pause; each further one without a success between is twice as long, up to the longest: with its spread and the delivery loop's own second, a host that is well again is asked within 10 s. */
+export const FIRST_PAUSE_MS = 2000;
+export const LONGEST_PAUSE_MS = 8000;
+/** The longest pause that a receiver can ask for with Retry-After. */
+export const LONGEST_ASKED_PAUSE_MS = 300_000;
+/** Probes of one host under way: one that hangs must not keep the next one waiting. */
+export const PROBES_AT_ONCE = 3;
+/** A host is down for its deliveries from this many failures in a row on, unless it answered well lately: then the failures are those of single addresses. */
+const FAILURES_TO_BE_DOWN = 2;
+export const ANSWERED_LATELY_MS = 60_000;
 const PAUSE_JITTER = 0.1;
 
 const TIMED_OUT = 408;
@@ -32,15 +38,30 @@ export function isHostFailure(result: TryResult): boolean {
   return result.status >= SERVER_FAULT || result.status === TOO_MANY || result.status === TIMED_OUT;
 }
 
-/** How many requests may be under way: as many as the cap while the host is well, none in a pause, and one, the probe, after it. */
-export function allowedRequests(health: HostHealth | null, cap: number, nowMs: number): number {
-  if (!health || health.paused_until === null) return cap;
-  return health.paused_until > nowMs ? 0 : 1;
+/** How many more requests may begin beside those under way: up to the cap while the host is well, none in a pause, and one, the probe, after it. */
+export function roomFor(health: HostHealth | null, underWay: number, cap: number, nowMs: number): number {
+  if (!health || health.paused_until === null) return Math.max(0, cap - underWay);
+  return health.paused_until > nowMs || underWay >= PROBES_AT_ONCE ? 0 : 1;
 }
+
+/** The host once a request to it has begun: after a pause it is the probe, and the next one begins a longer pause after this one, whether or not this one is ever answered. */
+export function afterBegin(health: HostHealth | null, nowMs: number, random: number): HostHealth | null {
+  if (!health || health.paused_until === null || health.paused_until > nowMs) return health;
+  return { ...health, pauses: health.pauses + 1, paused_until: nowMs + pauseMs(health.pauses, random) };
+}
+
+/** Whether the host fails whatever it is sent, so that its deliveries wait for it and not for their own plan. `answered_ms`: when it last answered well; null: never in this process's memory. */
+export const isDown = (health: HostHealth | null, answered_ms: number | null, nowMs: number): boolean =>
+  health !== null &&
+  (health.paused_until !== null ||
+    (health.failures >= FAILURES_TO_BE_DOWN && (answered_ms === null || nowMs - answered_ms > ANSWERED_LATELY_MS)));
+
+const pauseMs = (pauses: number, random: number): number =>
+  jitterMs(exponentialMs(pauses, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), PAUSE_JITTER, random);
 
 /**
  * What a try shows of its host; null: it is well, which any answer but a server error proves.
- * The failures of requests that were under way when the pause began say nothing new. A Retry-After makes the pause longer, up to the longest.
+ * The failure of a probe, and of requests that were under way when the pause began, says nothing new. A Retry-After makes a pause longer.
  */
 export function healthAfter(
   health: HostHealth | null,
@@ -51,13 +72,14 @@ export function healthAfter(
   if (result.status === null && result.refused) return health;
   if (!isHostFailure(result)) return null;
   const before = health ?? { failures: 0, pauses: 0, paused_until: null };
-  if (before.paused_until !== null && before.paused_until > nowMs) return before;
+  const asked = Math.min(askedPauseMs(result), LONGEST_ASKED_PAUSE_MS);
+  if (before.paused_until !== null && before.paused_until > nowMs)
+    return nowMs + asked > before.paused_until ? { ...before, paused_until: nowMs + asked } : before;
   const failures = before.failures + 1;
   if (failures < FAILURES_TO_PAUSE) return { ...before, failures };
-  const asked = result.status === null ? 0 : (result.retry_after_seconds ?? 0) * MS_PER_SECOND;
-  const pause = Math.min(
-    Math.max(jitterMs(exponentialMs(before.pauses, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), PAUSE_JITTER, random), asked),
-    LONGEST_PAUSE_MS,
-  );
-  return { failures, pauses: before.pauses + 1, paused_until: nowMs + pause };
+  return {
+    failures,
+    pauses: before.pauses + 1,
+    paused_until: nowMs + Math.max(pauseMs(before.pauses, random), asked),
+  };
 }

@@ -1,11 +1,16 @@
 import { array, assert, constantFrom, property, record } from "fast-check";
 import {
-  healthAfter,
-  allowedRequests,
+  afterBegin,
+  ANSWERED_LATELY_MS,
   FAILURES_TO_PAUSE,
   FIRST_PAUSE_MS,
+  healthAfter,
+  isDown,
   isHostFailure,
+  LONGEST_ASKED_PAUSE_MS,
   LONGEST_PAUSE_MS,
+  PROBES_AT_ONCE,
+  roomFor,
   type HostHealth,
 } from "../../../services/webhook/rules/host-health.ts";
 import {
@@ -62,36 +67,46 @@ describe("a host's health", () => {
     expect(healthAfter(paused, ok, 10, 0.5)).toBeNull();
     expect(healthAfter(paused, refusal, 10, 0.5)).toBe(paused);
   });
-  test("a failed probe doubles the pause, up to the longest; a Retry-After makes it longer, no longer than that", () => {
+  test("every probe begins a pause twice as long, up to the longest, whether it fails or is never answered", () => {
     let health = afterAll(many(5, fault));
     const pauses: number[] = [];
-    for (let i = 0; i < 8; i++) {
+    for (let i = 0; i < 5; i++) {
       const at = health?.paused_until ?? 0;
-      health = healthAfter(health, fault, at, 0.5);
-      pauses.push((health?.paused_until ?? 0) - at);
+      const begun = afterBegin(health, at, 0.5);
+      pauses.push((begun?.paused_until ?? 0) - at);
+      health = i % 2 === 0 ? healthAfter(begun, fault, at + 1, 0.5) : begun;
+      expect(health).toEqual(begun);
     }
-    expect(pauses).toEqual([
-      10_000,
-      20_000,
-      40_000,
-      80_000,
-      160_000,
-      LONGEST_PAUSE_MS,
-      LONGEST_PAUSE_MS,
-      LONGEST_PAUSE_MS,
-    ]);
-    const asked = (seconds: number): number =>
-      healthAfter(afterAll(many(4, fault)), { status: 429, retry_after_seconds: seconds }, 0, 0.5)?.paused_until ?? 0;
-    expect([asked(1), asked(60), asked(999_999)]).toEqual([FIRST_PAUSE_MS, 60_000, LONGEST_PAUSE_MS]);
+    expect(pauses).toEqual([4000, LONGEST_PAUSE_MS, LONGEST_PAUSE_MS, LONGEST_PAUSE_MS, LONGEST_PAUSE_MS]);
+    expect(afterBegin(health, (health?.paused_until ?? 0) - 1, 0.5)).toBe(health);
+    expect(afterBegin(null, 0, 0.5)).toBeNull();
   });
-  test("none may be asked in a pause, one after it, all when it is well", () => {
+  test("a Retry-After makes the pause longer, also that of a probe, up to five minutes", () => {
+    const asking = (seconds: number): TryResult => ({ status: 429, retry_after_seconds: seconds });
+    const asked = (seconds: number): number =>
+      healthAfter(afterAll(many(4, fault)), asking(seconds), 0, 0.5)?.paused_until ?? 0;
+    expect([asked(1), asked(60), asked(999_999)]).toEqual([FIRST_PAUSE_MS, 60_000, LONGEST_ASKED_PAUSE_MS]);
+    const paused: HostHealth = { failures: 5, pauses: 2, paused_until: 4000 };
+    expect(healthAfter(paused, asking(60), 10, 0.5)).toEqual({ ...paused, paused_until: 60_010 });
+    expect(healthAfter(paused, asking(1), 10, 0.5)).toBe(paused);
+  });
+  test("none may be asked in a pause, one more after it, though probes before it hang, all when it is well", () => {
     const paused: HostHealth = { failures: 5, pauses: 1, paused_until: 1000 };
     expect([
-      allowedRequests(null, 10, 0),
-      allowedRequests({ failures: 4, pauses: 0, paused_until: null }, 10, 0),
-      allowedRequests(paused, 10, 999),
-      allowedRequests(paused, 10, 1000),
-    ]).toEqual([10, 10, 0, 1]);
+      roomFor(null, 3, 10, 0),
+      roomFor({ failures: 4, pauses: 0, paused_until: null }, 0, 10, 0),
+      roomFor(paused, 0, 10, 999),
+      roomFor(paused, 0, 10, 1000),
+      roomFor(paused, PROBES_AT_ONCE - 1, 10, 1000),
+      roomFor(paused, PROBES_AT_ONCE, 10, 1000),
+    ]).toEqual([7, 10, 0, 1, 1, 0]);
+  });
+  test("it is down from its second failure in a row on; one that answers others well is not, until it is paused", () => {
+    const [once, twice, paused] = [1, 2, 5].map((n) => afterAll(many(n, fault)) ?? null);
+    expect([once, twice, paused].map((h) => isDown(h ?? null, null, 10))).toEqual([false, true, true]);
+    expect([twice, paused].map((h) => isDown(h ?? null, 5, 10))).toEqual([false, true]);
+    expect(isDown(twice ?? null, 0, ANSWERED_LATELY_MS + 1)).toBe(true);
+    expect(isDown(null, null, 10)).toBe(false);
   });
 });
 
@@ -161,7 +176,11 @@ describe("the book of hosts", () => {
     expect(h.anyNext()).toBe(false);
     await clock.advance(FIRST_PAUSE_MS);
     const [probe] = h.next(20);
-    expect([probe?.slots.length, h.pausedUntil("a")]).toEqual([1, null]);
+    // the next probe may begin then, should this one not be answered
+    expect([probe?.slots.length, h.pausedUntil("a")]).toEqual([
+      1,
+      new Date(clock.now().getTime() + 2 * FIRST_PAUSE_MS),
+    ]);
     h.enqueue("a");
     expect(h.next(20)).toEqual([]);
     expect(probe?.slots[0]?.answered(ok)).toEqual({ ended: true });
@@ -173,6 +192,29 @@ describe("the book of hosts", () => {
     await clock.advance(FIRST_PAUSE_MS);
     h.acquire("a")?.release();
     expect(h.acquire("a")).not.toBeNull();
+  });
+  test("a probe that hangs does not keep the next one waiting, and the host is never left alone for ten seconds", async () => {
+    const { hosts: h, clock } = book();
+    fail(many(5, 0).map(() => h.acquire("a")));
+    const asked: number[] = [];
+    const hanging: { since: number; slot: HostSlot }[] = [];
+    for (let ms = 0; ms < 120_000; ms += 100) {
+      await clock.advance(100);
+      for (const one of hanging.filter((x) => ms - x.since >= 15_000)) {
+        hanging.splice(hanging.indexOf(one), 1);
+        fail([one.slot]);
+      }
+      h.enqueue("a");
+      for (const { slots } of h.next(20))
+        for (const slot of slots) {
+          asked.push(ms);
+          hanging.push({ since: ms, slot });
+        }
+      expect(hanging.length).toBeLessThanOrEqual(PROBES_AT_ONCE);
+    }
+    const gaps = asked.slice(1).map((at, i) => at - (asked[i] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThan(10_000);
+    expect(Math.min(...gaps.slice(2))).toBeGreaterThanOrEqual(LONGEST_PAUSE_MS);
   });
   test("somebody who believes that it is well has it asked at once", () => {
     const { hosts: h } = book();

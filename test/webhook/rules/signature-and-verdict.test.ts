@@ -6,6 +6,8 @@ import {
   retryAfterSeconds,
   RETRY_DELAYS_MS,
   verdictOf,
+  type Try,
+  type TryResult,
 } from "../../../services/webhook/rules/delivery-verdict.ts";
 
 const NOW = new Date();
@@ -47,41 +49,55 @@ describe("signing", () => {
 });
 
 describe("verdict", () => {
+  const verdict = (result: TryResult, over: Partial<Try>, random = 0.5) =>
+    verdictOf(result, { tries: 1, early: false, host_down: false, now: NOW, ...over }, random);
+  const later = (ms: number): Date => new Date(NOW.getTime() + ms);
+  const again = (ms: number, due_ms = ms) => ({ kind: "again", at: later(ms), due: later(due_ms) });
   const ok = (status: number, retry_after_seconds: number | null = null) => ({ status, retry_after_seconds });
   test.each([200, 201, 204, 299])("%i is success", (status) => {
-    expect(verdictOf(ok(status), 1, NOW, 0.5).kind).toBe("delivered");
+    expect(verdict(ok(status), { tries: 1 }).kind).toBe("delivered");
   });
   test.each([301, 302, 307, 400, 404, 429, 500, 503])("%i is tried again after the planned pause", (status) => {
-    expect(verdictOf(ok(status), 1, NOW, 0.5)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 5000) });
+    expect(verdict(ok(status), { tries: 1 })).toEqual(again(5000));
   });
   test("410 stops", () => {
-    expect(verdictOf(ok(410), 1, NOW, 0.5).kind).toBe("refused");
+    expect(verdict(ok(410), { tries: 1 }).kind).toBe("refused");
   });
   test("a refused address stops", () => {
-    expect(verdictOf({ status: null, error: "x", refused: true }, 1, NOW, 0.5).kind).toBe("refused");
+    expect(verdict({ status: null, error: "x", refused: true }, { tries: 1 }).kind).toBe("refused");
   });
   test("no answer is tried again", () => {
-    expect(verdictOf({ status: null, error: "timeout", refused: false }, 2, NOW, 0.5)).toEqual({
-      kind: "again",
-      at: new Date(NOW.getTime() + 300_000),
-    });
+    expect(verdict({ status: null, error: "timeout", refused: false }, { tries: 2 })).toEqual(again(300_000));
   });
   test("ten tries in all, then exhausted", () => {
     expect(RETRY_DELAYS_MS).toHaveLength(9);
-    expect(verdictOf(ok(500), 9, NOW, 0.5).kind).toBe("again");
-    expect(verdictOf(ok(500), 10, NOW, 0.5).kind).toBe("exhausted");
+    expect(verdict(ok(500), { tries: 9 }).kind).toBe("again");
+    expect(verdict(ok(500), { tries: 10 }).kind).toBe("exhausted");
   });
   test("Retry-After is obeyed up to 24 h, and never shortens the plan", () => {
-    expect(verdictOf(ok(503, 60), 1, NOW, 0.5)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 60_000) });
-    expect(verdictOf(ok(503, 999_999_999), 1, NOW, 0.5)).toEqual({
-      kind: "again",
-      at: new Date(NOW.getTime() + MAX_RETRY_AFTER_MS),
-    });
-    expect(verdictOf(ok(503, 1), 2, NOW, 0.5)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 300_000) });
+    expect(verdict(ok(503, 60), { tries: 1 })).toEqual(again(60_000));
+    expect(verdict(ok(503, 999_999_999), { tries: 1 })).toEqual(again(MAX_RETRY_AFTER_MS));
+    expect(verdict(ok(503, 1), { tries: 2 })).toEqual(again(300_000));
   });
   test("the pause is spread by ten per cent", () => {
-    expect(verdictOf(ok(500), 1, NOW, 0)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 4500) });
-    expect(verdictOf(ok(500), 1, NOW, 1)).toEqual({ kind: "again", at: new Date(NOW.getTime() + 5500) });
+    expect(verdict(ok(500), { tries: 1 }, 0)).toEqual(again(4500));
+    expect(verdict(ok(500), { tries: 1 }, 1)).toEqual(again(5500));
+  });
+  test("while its host is down it is due at once, and no sooner than a Retry-After; its plan is as before", () => {
+    const down = { tries: 2, host_down: true };
+    expect(verdict(ok(500), down)).toEqual(again(300_000, 1000));
+    expect(verdict(ok(503, 60), down)).toEqual(again(300_000, 60_000));
+    expect(verdict(ok(503, 900), down)).toEqual(again(900_000));
+    expect(verdict(ok(500), { ...down, tries: 10 }).kind).toBe("exhausted");
+  });
+  test("what fails before the plan's time at a host that is down costs no try; at one that is well it does", () => {
+    const probe = { tries: 10, early: true, host_down: true };
+    expect(verdict(ok(500), probe)).toEqual({ kind: "probed", due: later(1000) });
+    expect(verdict(ok(503, 60), probe)).toEqual({ kind: "probed", due: later(60_000) });
+    expect(verdict(ok(500), { ...probe, host_down: false }).kind).toBe("exhausted");
+    expect(verdict(ok(404), { tries: 2, early: true })).toEqual(again(300_000));
+    expect(verdict(ok(200), probe).kind).toBe("delivered");
+    expect(verdict(ok(410), probe).kind).toBe("refused");
   });
   test.each<[string | undefined, number | null]>([
     ["120", 120],
