@@ -7,7 +7,8 @@ import { freePort } from "./ports.ts";
 import { script } from "./project-root.ts";
 import { localSecrets, type LocalSecrets } from "./secrets.ts";
 import { accountsOf, serviceEnv } from "./service-environment.ts";
-import { onPath, serviceCommand, splitProcesses, type Replicas } from "./service-processes.ts";
+import { startSplitBus, type SplitBusOptions } from "./split-bus.ts";
+import { serviceCommand, splitProcesses, type Replicas } from "./service-processes.ts";
 import type { Child } from "./supervisor.ts";
 
 /** Puts something (a proxy) between the services and what they stand on: given the real address, gives the one that a child uses. */
@@ -33,7 +34,9 @@ export interface StackOptions extends ChildObserver {
   between?: Between;
   /** The engine of conversations whose template and configuration name none; absent: relay, whose speech can run faster than the clock. */
   engine?: Engine;
-  /** The tree that a child of a split stack runs from, asked at each of its starts; absent: this one. */
+  /** The bus of a split stack. */
+  bus?: SplitBusOptions;
+  /** The tree that a child of a split stack runs from, asked at each of its starts; absent: this one. With it the bus is open to all. */
   treeOf?: (child: string) => string;
   /** Files and sockets that each service process may have open; absent: as many as this one. */
   openFiles?: number;
@@ -99,22 +102,15 @@ async function startBacking(group: ChildGroup, o: StackOptions, secrets: LocalSe
 
 /** One process per service, on a bus of their own. */
 async function startSplit(group: ChildGroup, o: StackOptions, mongo: string, env: Env): Promise<void> {
-  if (!onPath("nats-server"))
-    throw new StartError(
-      "nats-server is not on the PATH: install it (Debian: apt install nats-server), or start without --split.",
-    );
-  const port = await freePort();
-  const args = ["--addr", "127.0.0.1", "--port", String(port)];
-  await group.start("nats", { args, ready: "none", command: "nats-server" });
-  const url = `nats://127.0.0.1:${port}`;
+  const bus = await startSplitBus(group, o.folder, { open: o.treeOf !== undefined, ...o.bus });
   await migrateDatabase(mongo);
   for (const { name, service, env: own } of await splitProcesses(o.replicas ?? {})) {
     const folder = join("services", service);
-    const TRANSPORTER = (await o.between?.bus?.(url, name)) ?? url;
+    const TRANSPORTER = (await o.between?.bus?.(bus.url, name)) ?? bus.url;
     await group.startService(name, {
       ...serviceCommand(folder, o.openFiles),
       args: () => serviceCommand(folder, o.openFiles, o.treeOf?.(name)).args,
-      env: { ...env, ...own, TRANSPORTER },
+      env: { ...bus.envOf(service), ...env, ...own, TRANSPORTER },
     });
   }
 }
