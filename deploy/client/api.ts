@@ -615,7 +615,7 @@ export interface paths {
         };
         /**
          * Read every lead pushed with this request_id
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. All of them, however many: they are sent while they are being read. An answer that ends before its JSON does was cut off by a fault; ask again.
          */
         readonly get: operations["leads.byRequest"];
         readonly put?: never;

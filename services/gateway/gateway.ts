@@ -9,6 +9,7 @@ import { carrierCallbacks } from "./carrier-callbacks.ts";
 import { corsHeaders, originsOf, preflightHeaders } from "./http/cors.ts";
 import { DOCS_POLICY, docsPage } from "./docs/html-page.ts";
 import { endpoint } from "./api/endpoint.ts";
+import { wholeListEndpoint } from "./api/whole-list.ts";
 import { answer, answerJson, answerText, refuser, type Handler, type Refuser } from "./http/exchange.ts";
 import { readiness, refusedCommands, type RefusedCommands } from "./health.ts";
 import { statusOf } from "./http/http-errors.ts";
@@ -99,8 +100,11 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
   const commands = refusedCommands(deps.clock);
   const parts = { identifier: who, limits, refused };
   const keeping = { stores: recordingStores(deps), log: deps.log };
-  const handlerOf = (row: Row): Handler =>
-    row.download ? recordingEndpoint(row, parts, keeping) : (row.bulk ? bulkEndpoint : endpoint)(row, parts);
+  const handlerOf = (row: Row): Handler => {
+    if (row.download) return recordingEndpoint(row, parts, keeping);
+    if (row.wholeList !== undefined) return wholeListEndpoint(row, row.wholeList, parts);
+    return (row.bulk ? bulkEndpoint : endpoint)(row, parts);
+  };
   const api = Object.assign(
     {},
     ...inMatchingOrder(ROUTES).map((row) => {

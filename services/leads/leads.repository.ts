@@ -29,7 +29,7 @@ export interface LeadsRepository {
   byId(scope: Scope, lead_id: string): Promise<LeadDoc | null>;
   /** For the owners of leases, which are services. */
   byLease(lead_id: string): Promise<LeadDoc | null>;
-  byRequest(scope: Scope, request_id: string, limit: number): Promise<LeadDoc[]>;
+  byRequest(scope: Scope, request_id: string, after: PageFilter, limit: number): Promise<LeadDoc[]>;
   /** A lead with its history; null when it is not in the scope. */
   withHistory(scope: Scope, lead_id: string): Promise<(LeadDoc & { history: HistoryEntry[] }) | null>;
   page(scope: Scope, filter: LeadFilter, after: PageFilter, limit: number): Promise<LeadDoc[]>;
@@ -110,10 +110,12 @@ function reads(model: Model<LeadDoc>) {
       model.find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF).lean<BriefDoc[]>(),
     byId: (scope, lead_id) => model.findOne({ _id: lead_id, ...within(scope) }, PLAIN).lean<LeadDoc>(),
     byLease: byId,
-    byRequest: (scope, request_id, limit) =>
-      findIn(model, { ...within(scope), request_id })
+    byRequest: (scope, request_id, after, limit) =>
+      model
+        .find({ $and: [{ ...within(scope), request_id }, after] }, SUMMARY)
         .sort(PAGE_ORDER)
-        .limit(limit),
+        .limit(limit)
+        .lean<LeadDoc[]>(),
     async withHistory(scope, lead_id) {
       const lead = await model.findOne({ _id: lead_id, ...within(scope) }).lean<LeadDoc>();
       return lead && { ...lead, history: lead.history ?? [] };

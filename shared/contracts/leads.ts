@@ -38,6 +38,7 @@ const IdempotencyKey = Text(255);
 const BatchKey = Text(300);
 const Period = { from: Type.Optional(IsoTime), to: Type.Optional(IsoTime) };
 const Owned = { template_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)) };
+const Summaries = { count: Type.Integer(), leads: Type.Array(LeadSummary) };
 const Lease = Type.Integer({ minimum: 1, maximum: 20_000 });
 
 /** One item of what an attempt cost: the carrier's own figure, or by the price table. `minutes`: started ones; `price_per_minute` null: only the sum is known. */
@@ -94,10 +95,11 @@ export const leads = {
     ),
     /** LEAD_NOT_FOUND when it is unknown or foreign. */
     get: action(Strict({ by: By, lead_id: Text(64) }), LeadRecord),
-    /** LEAD_NOT_FOUND when there is none in the asker's scope. */
+    /** Leads of a request_id, newest first, in pages where a `limit` is named; else the newest 1,000, or as many as fit into a message. LEAD_NOT_FOUND when there is none in the
+     *  asker's scope. */
     byRequest: action(
-      Strict({ by: By, request_id: Text(200) }),
-      Type.Object({ request_id: Type.String(), count: Type.Integer(), leads: Type.Array(LeadSummary) }),
+      Strict({ by: By, request_id: Text(200), ...PageParams }),
+      Type.Object({ request_id: Type.String(), ...Summaries, next_cursor: Type.Optional(NextCursor) }),
     ),
     /** Newest first; `from` inclusive, `to` exclusive, by created_at. Without include_test no playground and test leads. INVALID_PHONE_NUMBER. */
     list: action(
@@ -112,7 +114,7 @@ export const leads = {
         include_test: Type.Optional(Type.Boolean()),
         ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), leads: Type.Array(LeadSummary), next_cursor: NextCursor }),
+      Type.Object({ ...Summaries, next_cursor: NextCursor }),
     ),
     /** Everything recorded of a lead, in order of time. LEAD_NOT_FOUND. */
     timeline: action(

@@ -116,6 +116,11 @@ export const descriptionOf = (row: Row): string =>
           "One answer per row in the order of the body, sent while the body is still being read; a row that is refused stops no other. At most 10,000 rows and 8 MiB.",
         ]
       : []),
+    ...(row.wholeList === undefined
+      ? []
+      : [
+          "All of them, however many: they are sent while they are being read. An answer that ends before its JSON does was cut off by a fault; ask again.",
+        ]),
     ...(row.errors?.includes("NOT_AVAILABLE")
       ? ["Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not."]
       : []),

@@ -19,10 +19,15 @@ export function bodySchemaOf(row: Row): Schema | null {
 export function responseSchemaOf(row: Row): Schema | null {
   if (row.success === 204 || row.download) return null;
   const { result } = schemasOf(row.action);
-  const { replayed, ...properties } = propertiesOf(result);
-  return replayed === undefined
-    ? result
-    : { ...result, properties, required: requiredOf(result).filter((name) => name !== "replayed") };
+  const kept = [...(row.wholeList === undefined ? [] : ["next_cursor"]), "replayed"];
+  const properties = propertiesOf(result);
+  return kept.some((name) => name in properties)
+    ? {
+        ...result,
+        properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !kept.includes(name))),
+        required: requiredOf(result).filter((name) => !kept.includes(name)),
+      }
+    : result;
 }
 
 /** True when an answer may be a replay, marked by the header Idempotency-Replayed. */

@@ -44,6 +44,7 @@ export const leads: readonly Row[] = [
     }),
     row("GET", "/leads/request/{request_id}", "leads.byRequest", ALL, 200, {
       summary: "Read every lead pushed with this request_id",
+      wholeList: "leads",
       errors: ["LEAD_NOT_FOUND"],
     }),
     row("GET", "/leads/{lead_id}", "leads.get", ALL, 200, {

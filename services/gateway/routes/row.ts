@@ -44,6 +44,8 @@ export interface Row {
    * back (bulk/push-endpoint.ts). One item is the parameter `row` of this action.
    */
   bulk?: { action: ActionName; row: string };
+  /** The action answers in pages (`limit`, `cursor`, `next_cursor`); the client gets the list in this field whole, streamed (api/whole-list.ts). */
+  wholeList?: string;
   /** The answer is a file of one of these content types, read where the action says it is (recording-download.ts); ranges of it can be requested. */
   download?: readonly string[];
   /** Query parameters. */
@@ -61,7 +63,7 @@ export interface Row {
 type Untagged = Omit<Row, "tag">;
 type Keys<N extends ActionName> = Exclude<keyof ParamsOf<N> & string, "by">;
 /** What a row says beside method, path, action, roles and status; the compiler checks its names against the action. `answers` defaults to plain. */
-type Details<N extends ActionName> = Pick<Row, "summary" | "guard" | "bulk" | "download" | "errors"> &
+type Details<N extends ActionName> = Pick<Row, "summary" | "guard" | "bulk" | "wholeList" | "download" | "errors"> &
   Partial<Pick<Row, "answers">> & {
     body?: "*" | Keys<N>;
     query?: readonly Keys<N>[];

@@ -11,7 +11,8 @@ import type { LeadsRepository } from "../leads.repository.ts";
 import { GROUPING, periodOf, summaryOf, type Group } from "./lead-summary.ts";
 import { timelineOf } from "./lead-timeline.ts";
 
-const MAX_LEADS_PER_REQUEST_ID = 1000;
+/** Of an asker that reads no further pages. */
+const MAX_LEADS_AT_ONCE = 1000;
 const SUMMARY_MAX_MS = 15_000;
 /** MongoDB's MaxTimeMSExpired. */
 const TOOK_TOO_LONG = 50;
@@ -56,14 +57,18 @@ async function leadFor({ leads }: QueryDeps, by: By, lead_id: string): Promise<L
 export const get = async (deps: QueryDeps, { by, lead_id }: ParamsOf<"leads.get">): Promise<ResultOf<"leads.get">> =>
   toRecord(await leadFor(deps, by, lead_id));
 
-/** The leads of a request_id. */
+/** The leads of a request_id: a page of them, or the newest. */
 export async function byRequest(
   { leads }: QueryDeps,
-  { by, request_id }: ParamsOf<"leads.byRequest">,
+  { by, request_id, limit, cursor }: ParamsOf<"leads.byRequest">,
 ): Promise<ResultOf<"leads.byRequest">> {
-  const found = await leads.byRequest(scopeOf(by), request_id, MAX_LEADS_PER_REQUEST_ID);
-  if (found.length === 0) fail("LEAD_NOT_FOUND", "no lead with this request_id was found");
-  return { request_id, count: found.length, leads: found.map(toSummary) };
+  const { items, next_cursor } = await readPage(
+    { limit: limit ?? MAX_LEADS_AT_ONCE, cursor },
+    (after, size) => leads.byRequest(scopeOf(by), request_id, after, size),
+    toSummary,
+  );
+  if (items.length === 0 && cursor === undefined) fail("LEAD_NOT_FOUND", "no lead with this request_id was found");
+  return { request_id, count: items.length, leads: items, ...(limit === undefined ? {} : { next_cursor }) };
 }
 
 /** A page of leads, newest first. */
