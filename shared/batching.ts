@@ -41,6 +41,41 @@ export function chunks<T>(
 export const fitting = <T>(items: readonly T[], bytesOf: (item: T) => number = jsonBytes): T[] =>
   chunks(items, { maxItems: Number.POSITIVE_INFINITY, bytesOf })[0] ?? [];
 
+/** Of JSON: the brackets of a list or an object; the comma behind an item, and the colon behind a name. */
+const BRACKETS_BYTES = 2;
+const COMMA_BYTES = 1;
+const COLON_BYTES = 1;
+
+/** The last of the items, as many as fit into a list of so many bytes as JSON; none where the very last does not. */
+export function newestFitting<T>(items: readonly T[], bytes: number = MAX_MESSAGE_BYTES): T[] {
+  let room = bytes - BRACKETS_BYTES;
+  let from = items.length;
+  while (from > 0) {
+    room -= jsonBytes(items[from - 1]) + COMMA_BYTES;
+    if (room < 0) break;
+    from--;
+  }
+  return items.slice(from);
+}
+
+/** An object's fields, as many as fit into so many bytes as JSON, without the largest, and the names of those. */
+export function smallestFitting(
+  fields: Readonly<Record<string, unknown>>,
+  bytes: number,
+): { kept: Record<string, unknown>; left: string[] } {
+  const sized = Object.entries(fields)
+    .map(([name, value]) => ({ name, bytes: jsonBytes(name) + COLON_BYTES + jsonBytes(value) + COMMA_BYTES }))
+    .sort((a, b) => b.bytes - a.bytes);
+  let excess = sized.reduce((sum, of) => sum + of.bytes, BRACKETS_BYTES) - bytes;
+  const left = new Set<string>();
+  for (const of of sized) {
+    if (excess <= 0) break;
+    left.add(of.name);
+    excess -= of.bytes;
+  }
+  return { kept: Object.fromEntries(Object.entries(fields).filter(([name]) => !left.has(name))), left: [...left] };
+}
+
 /**
  * Turns a request for many into a function for one, as DataLoader does without its cache: calls of about the same moment share one `run`, at most two
  * runs are under way, and what comes meanwhile fills the next. A lone call waits for no more than the end of the event loop's turn.

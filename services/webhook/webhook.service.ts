@@ -1,3 +1,4 @@
+import { newestFitting } from "../../shared/batching.ts";
 import { service } from "../../shared/bus/bus.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { addressRefusal, type AddressPolicy } from "../../shared/egress/egress-address.ts";
@@ -48,7 +49,7 @@ export default service("webhook", (service) => {
       checkAddresses: ({ urls }) => ({ refusals: urls.map((url) => addressRefusal(url, policy)) }),
       checkAddress: ({ url }) => requireAddress(url, policy),
       deliveries: async ({ lead_id }) => ({
-        deliveries: (await deliveries.ofLead(lead_id.toLowerCase(), DELIVERY_LIST_BOUND)).map(shown),
+        deliveries: newestFitting((await deliveries.ofLead(lead_id.toLowerCase(), DELIVERY_LIST_BOUND)).map(shown)),
       }),
       async list({ by, limit, cursor, ...filter }) {
         const { items, next_cursor } = await readPage(

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { batched, chunks } from "../../shared/batching.ts";
+import { batched, chunks, newestFitting, smallestFitting } from "../../shared/batching.ts";
 
 const settled = async (): Promise<void> => {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -87,3 +87,20 @@ test("chunks: everything once, in order, none longer than asked, none larger tha
     ),
   );
 });
+
+test("newest items and smallest fields are kept, as many as fit as JSON, whatever they hold", () => {
+  const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+  fc.assert(
+    fc.property(fc.array(fc.jsonValue(), { maxLength: 20 }), fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(300), (items, fields, most) => {
+      const newest = newestFitting(items, most);
+      expect(newest).toEqual(items.slice(items.length - newest.length));
+      if (newest.length > 0) expect(bytes(newest)).toBeLessThanOrEqual(most);
+      if (newest.length < items.length) expect(bytes(items.slice(-newest.length - 1)) + 1).toBeGreaterThan(most);
+      const { kept, left } = smallestFitting(fields, most);
+      expect(new Set([...Object.keys(kept), ...left])).toEqual(new Set(Object.keys(fields)));
+      if (Object.keys(kept).length > 0) expect(bytes(kept)).toBeLessThanOrEqual(most);
+      const sizes = (names: string[]): number[] => names.map((name) => bytes(name) + bytes(fields[name]));
+      if (left.length > 0) expect(Math.max(0, ...sizes(Object.keys(kept)))).toBeLessThanOrEqual(Math.min(...sizes(left)));
+    }),
+  );
+}); // prettier-ignore

@@ -2,6 +2,7 @@ import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { noFacts, type ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import { boundedTalk, cutsIn } from "../../../shared/talk-bounds.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
 import type { CallEvaluations } from "../evaluation/call-evaluations.ts";
 import type { AttemptLease } from "./attempt-lease.ts";
@@ -38,9 +39,11 @@ async function bestEffort(log: Log, what: string, work: Promise<unknown>): Promi
 }
 
 /** Hangs up, keeps the facts, settles the attempt with its evaluation and closes the session. Never rejects. */
-export async function settleSession(deps: SettlementDeps, ended: EndedSession): Promise<void> {
+export async function settleSession(deps: SettlementDeps, session: EndedSession): Promise<void> {
   const { bus, clock, log, sessions } = deps;
-  const { call_ref, facts, answered_at } = ended;
+  const facts = boundedTalk(session.facts);
+  const ended = { ...session, facts };
+  const { call_ref, answered_at } = ended;
   const ended_at = clock.now();
   log.info(
     {
@@ -52,6 +55,12 @@ export async function settleSession(deps: SettlementDeps, ended: EndedSession): 
     },
     "The conversation has ended.",
   );
+  const cuts = cutsIn(facts);
+  if (cuts.length > 0)
+    log.warn(
+      { event: "talk.cut", cuts },
+      "The conversation left more behind than is kept: the oldest lines of its transcript, or its largest variables, are gone.",
+    );
   // the evaluation does not keep the callee waiting
   const hungUp = ended.transferred ? null : bestEffort(log, "hang up", bus.call("dialer.hangUp", { call_ref }));
   if (ended.lease_lost) await bestEffort(log, "close", sessions.close(call_ref, ended_at));
@@ -81,7 +90,8 @@ async function settleAttempt(deps: SettlementDeps, ended: EndedSession, ended_at
 /** The facts of a session whose process died before it settled; null: nothing was said. One that was cut off says so. */
 export function recoveredFacts(doc: SessionDoc | null): ConversationFacts | null {
   if (!doc?.talk) return null;
-  if (doc.state === "ENDED_UNSETTLED" || doc.state === "CLOSED") return doc.talk;
-  const node = doc.talk.node_traversal.at(-1) ?? "";
-  return { ...doc.talk, ended_by: "error", errors: [...doc.talk.errors, { code: "TALK_CUT_OFF", node }] };
+  const talk = boundedTalk(doc.talk);
+  if (doc.state === "ENDED_UNSETTLED" || doc.state === "CLOSED") return talk;
+  const node = talk.node_traversal.at(-1) ?? "";
+  return { ...talk, ended_by: "error", errors: [...talk.errors, { code: "TALK_CUT_OFF", node }] };
 }

@@ -1,5 +1,6 @@
 import type { ResultOf } from "../../../shared/bus/bus.ts";
 import type { CallHistory, CarrierEventHistory } from "../../../shared/contracts/dialer.ts";
+import { newestFitting } from "../../../shared/batching.ts";
 import type { DialerParts } from "../deps.ts";
 import type { CallDoc } from "./calls.model.ts";
 import type { CarrierEventDoc } from "../callbacks/carrier-events.model.ts";
@@ -7,6 +8,9 @@ import type { CarrierEventDoc } from "../callbacks/carrier-events.model.ts";
 /** Newest calls and callbacks of one lead that are shown. */
 const MAX_CALLS = 100;
 const MAX_EVENTS = 500;
+/** Most bytes of them as JSON; the newest are shown. */
+const CALLS_BYTES = 150_000;
+const EVENTS_BYTES = 250_000;
 
 const iso = (date: Date | undefined): string | null => date?.toISOString() ?? null;
 
@@ -57,5 +61,6 @@ export async function callHistory(
           found.map((call) => call._id),
           MAX_EVENTS,
         );
-  return { calls: found.reverse().map(toCallHistory), carrier_events: received.reverse().map(toEventHistory) };
+  const shown = newestFitting(found.reverse().map(toCallHistory), CALLS_BYTES);
+  return { calls: shown, carrier_events: newestFitting(received.reverse().map(toEventHistory), EVENTS_BYTES) };
 }

@@ -1,6 +1,10 @@
 import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { hasNulKey } from "../push/lead-document.ts";
-import { evaluationFields, evaluationHistory, preCheckHistory } from "../rules/attempt-record.ts";
+import { smallestFitting } from "../../../shared/batching.ts";
+import { PUSH_BYTES } from "../../../shared/contracts/leads.ts";
+import { PRE_CHECK_BYTES } from "../../../shared/contracts/records/attempt.ts";
+import { jsonBytes } from "../../../shared/json.ts";
+import { boundedResults, evaluationFields, evaluationHistory, preCheckHistory } from "../rules/attempt-record.ts";
 import { annotate } from "../rules/lead-state-machine.ts";
 import type { LeadDeps } from "../deps.ts";
 
@@ -14,16 +18,27 @@ const PROTECTED_FIELDS: readonly string[] = ["customer_mobile_number", "reportin
 /** Variables taken from one attempt's pre-checks. */
 const MAX_EXPORTED = 100;
 
-/** The variables that may go into the payload, and the names of those that may not. */
-export function exportable(exported: Record<string, unknown>): { taken: Record<string, unknown>; refused: string[] } {
+/** Most bytes of a payload with the variables that pre-checks added to it, as JSON. */
+const PAYLOAD_BYTES = PUSH_BYTES.payload + PRE_CHECK_BYTES.exported;
+
+/** The variables that may go into the payload, and the names of those that may not: for their names, or because they are too large, alone or together. */
+export function exportable(
+  exported: Record<string, unknown>,
+  payload: Record<string, unknown> = {},
+): { taken: Record<string, unknown>; refused: string[] } {
   const fits = ([name, value]: [string, unknown], i: number): boolean =>
     i < MAX_EXPORTED && VARIABLE.test(name) && !PROTECTED_FIELDS.includes(name) && !hasNulKey(value);
   const entries = Object.entries(exported);
+  const room = Math.min(
+    PRE_CHECK_BYTES.exported,
+    PAYLOAD_BYTES - jsonBytes(Object.fromEntries(Object.entries(payload).filter(([name]) => !(name in exported)))),
+  );
+  const { kept: taken } = smallestFitting(Object.fromEntries(entries.filter(fits)), Math.max(room, 0));
   const refused = entries
-    .filter((entry, i) => !fits(entry, i))
+    .filter(([name]) => !Object.hasOwn(taken, name))
     .map(([name]) => name.slice(0, MAX_NAME))
     .slice(0, MAX_EXPORTED);
-  return { taken: Object.fromEntries(entries.filter(fits)), refused };
+  return { taken, refused };
 }
 
 /** The fields that the facts are kept in. */
@@ -35,7 +50,7 @@ function annotationFields(p: Annotation, taken: Record<string, unknown>): Record
     ...(p.call_end_time === undefined ? {} : { call_end_time: new Date(p.call_end_time) }),
     ...(p.cost === undefined ? {} : { [`costs.${p.claim_no}`]: p.cost }),
     ...(p.cost_breakdown === undefined ? {} : { [`cost_items.${p.claim_no}`]: p.cost_breakdown.items }),
-    ...(p.pre_check_results === undefined ? {} : { "meta.pre_check_results": p.pre_check_results }),
+    ...(p.pre_check_results === undefined ? {} : { "meta.pre_check_results": boundedResults(p.pre_check_results) }),
     ...(p.evaluation === undefined ? {} : evaluationFields(p.evaluation)),
     ...Object.fromEntries(Object.entries(taken).map(([name, value]) => [`payload.${name}`, value])),
   };
@@ -62,7 +77,9 @@ export async function annotateLead(
   { clock, leads }: Pick<LeadDeps, "clock" | "leads">,
   p: Annotation,
 ): Promise<ResultOf<"leads.annotate">> {
-  const { taken, refused } = exportable(p.exported ?? {});
+  const { exported = {} } = p;
+  const payload = Object.keys(exported).length === 0 ? {} : (await leads.byLease(p.lead_id))?.payload;
+  const { taken, refused } = exportable(exported, payload);
   const fields = annotationFields(p, taken);
   const details = annotationHistory(p, taken, refused);
   if (Object.keys(details).length === 0) return { done: false };

@@ -6,6 +6,7 @@ import type { LeadDeps } from "../deps.ts";
 import { toClaimed } from "../lists/lead-views.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import * as machine from "../rules/lead-state-machine.ts";
+import { boundedFacts, boundedResults } from "../rules/attempt-record.ts";
 import { settle as decide } from "../rules/settlement.ts";
 import { inboundDocument, type InboundCall } from "./inbound-lead.ts";
 
@@ -41,7 +42,13 @@ export async function release(deps: LeadDeps, p: ParamsOf<"leads.release">): Pro
   const due_at = new Date(p.due_at);
   const released = await leads.transition(
     p.pre_check
-      ? machine.releaseForPreCheck(p, lead, due_at, p.pre_check, now)
+      ? machine.releaseForPreCheck(
+          p,
+          lead,
+          due_at,
+          { ...p.pre_check, results: boundedResults(p.pre_check.results) },
+          now,
+        )
       : machine.release(p, lead, due_at, p.reason, now, false),
   );
   if (!released) return { done: false };
@@ -73,11 +80,13 @@ export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promi
   const lost = { done: false, status: lead?.status ?? null, outcome: lead?.outcome ?? null };
   if (!lead || lead.claim_no !== p.claim_no || lead.status !== "PROCESSING" || !lead.attempt) return lost;
   const now = clock.now();
-  const settlement = decide(p.facts, lead.attempt.policy, lead.attempt_count, now);
+  // a conversation or a dialer of the version before sets no bounds
+  const facts = boundedFacts(p.facts);
+  const settlement = decide(facts, lead.attempt.policy, lead.attempt_count, now);
   const settled = await leads.transition(
     settlement.kind === "retry"
-      ? machine.retry(p, lead, p.facts, settlement, now)
-      : machine.finish(p, lead, p.facts, settlement.outcome, now),
+      ? machine.retry(p, lead, facts, settlement, now)
+      : machine.finish(p, lead, facts, settlement.outcome, now),
   );
   if (!settled) return lost;
   if (settlement.kind === "finish") onFinished(settled);

@@ -2,6 +2,7 @@ import type { ResultOf } from "../../../shared/bus/bus.ts";
 import type { CallHistory, CarrierEventHistory } from "../../../shared/contracts/dialer.ts";
 import type { TimelineEvent } from "../../../shared/contracts/records/lead-views.ts";
 import type { DeliveryRecord } from "../../../shared/contracts/webhook.ts";
+import { newestFitting } from "../../../shared/batching.ts";
 import { isRecord } from "../../../shared/json.ts";
 import type { HistoryEntry, LeadDoc } from "../leads.model.ts";
 
@@ -9,6 +10,7 @@ type Source = TimelineEvent["source"];
 
 /** Every event there is, in the order in which things happen: it decides between facts of one instant. */
 export const EVENTS = [
+  "left_out",
   "queued",
   "received",
   "holder_silent",
@@ -163,7 +165,16 @@ const fromDelivery = (d: DeliveryRecord): TimelineEvent[] => [
     : []),
 ];
 
-/** Everything recorded, in order of time; facts of one instant in the order in which such things happen. */
+/** The newest of the events, as many as fit into a message; the first of them says how many there were before. */
+function newestOf(events: TimelineEvent[]): TimelineEvent[] {
+  const kept = newestFitting(events);
+  const [first] = kept;
+  return kept.length === events.length || first === undefined
+    ? kept
+    : [...timelineEvent(first.at, "leads", "left_out", { events: events.length - kept.length }), ...kept];
+}
+
+/** Everything recorded, in order of time; facts of one instant in the order in which such things happen. Where it is too much for a message, the oldest is left out. */
 export function timelineOf(recorded: Recorded): TimelineEvent[] {
   const events = [
     ...beginning(recorded),
@@ -173,5 +184,5 @@ export function timelineOf(recorded: Recorded): TimelineEvent[] {
     ...recorded.deliveries.flatMap(fromDelivery),
   ];
   const place = (e: TimelineEvent): number => EVENT_ORDER.get(e.event) ?? EVENTS.length;
-  return events.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || place(a) - place(b));
+  return newestOf(events.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || place(a) - place(b)));
 }

@@ -6,6 +6,7 @@ import type {
   WaitingLead,
 } from "../../../shared/contracts/records/lead.ts";
 import type { LeadDoc } from "../leads.model.ts";
+import { boundedLead, boundedMeta, EVENT_META_BYTES } from "./bounded-lead.ts";
 import { isOwnQueue } from "../rules/queue-names.ts";
 import type { DueDoc } from "../queues/queues.repository.ts";
 
@@ -44,21 +45,22 @@ export const toSummary = (d: LeadDoc): LeadSummary => ({
 });
 
 /** Document -> the record of 2.1. */
-export const toRecord = (d: LeadDoc): LeadRecord => ({
-  ...toSummary(d),
-  template_id: d.template_id,
-  call_id: d.call_id,
-  call_initiated_time: iso(d.call_initiated_time),
-  call_end_time: iso(d.call_end_time),
-  recording_url: d.recording_url,
-  cost: totalCost(d.costs),
-  execution_mode: d.execution_mode,
-  call_direction: d.call_direction,
-  outbound_number_id: d.outbound_number_id,
-  trace_scores: d.trace_scores,
-  payload: plain(d.payload),
-  metaData: metaOf(d),
-});
+export const toRecord = (d: LeadDoc): LeadRecord =>
+  boundedLead({
+    ...toSummary(d),
+    template_id: d.template_id,
+    call_id: d.call_id,
+    call_initiated_time: iso(d.call_initiated_time),
+    call_end_time: iso(d.call_end_time),
+    recording_url: d.recording_url,
+    cost: totalCost(d.costs),
+    execution_mode: d.execution_mode,
+    call_direction: d.call_direction,
+    outbound_number_id: d.outbound_number_id,
+    trace_scores: d.trace_scores,
+    payload: plain(d.payload),
+    metaData: metaOf(d),
+  });
 
 /** Of leads from before the size was written down. */
 const USUAL_PAYLOAD_BYTES = 2000;
@@ -148,7 +150,7 @@ export const toClaimed = (d: ClaimedDoc): ClaimedLead => ({
 
 /** Document -> `data` of the reporting webhook. */
 export function toEventData(d: LeadDoc): Record<string, unknown> {
-  const meta = metaOf(d);
+  const meta = boundedMeta(metaOf(d), EVENT_META_BYTES);
   const seconds =
     d.call_initiated_time && d.call_end_time
       ? Math.max(0, Math.round((d.call_end_time.getTime() - d.call_initiated_time.getTime()) / 1000))

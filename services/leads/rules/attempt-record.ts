@@ -1,4 +1,23 @@
-import type { AttemptFacts, Evaluation } from "../../../shared/contracts/records/attempt.ts";
+import { newestFitting } from "../../../shared/batching.ts";
+import { PRE_CHECK_BYTES, type AttemptFacts, type Evaluation } from "../../../shared/contracts/records/attempt.ts";
+import { isRecord, jsonBytes } from "../../../shared/json.ts";
+import { boundedTalk } from "../../../shared/talk-bounds.ts";
+
+/** The results within their bound: where they are too large, of the variables they gave only the names are kept, then only the last results. */
+export function boundedResults(results: readonly Record<string, unknown>[]): Record<string, unknown>[] {
+  if (jsonBytes(results) <= PRE_CHECK_BYTES.results) return [...results];
+  const named = results.map((result) =>
+    isRecord(result["exported"]) ? { ...result, exported: Object.keys(result["exported"]) } : result,
+  );
+  return newestFitting(named, PRE_CHECK_BYTES.results);
+}
+
+/** The facts of an attempt within their bounds. */
+export const boundedFacts = (facts: AttemptFacts): AttemptFacts => ({
+  ...facts,
+  talk: facts.talk && boundedTalk(facts.talk),
+  pre_check_results: boundedResults(facts.pre_check_results),
+});
 
 /** Results of pre-checks that one entry of the history keeps: a configuration has no more of them. */
 const CHECKS_KEPT = 10;

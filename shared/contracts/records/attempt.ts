@@ -71,6 +71,9 @@ export const AttemptFacts = Type.Object({
 });
 export type AttemptFacts = Static<typeof AttemptFacts>;
 
+/** Most bytes of the results of an attempt's pre-checks, and of the variables that they add to the payload together, each as JSON. */
+export const PRE_CHECK_BYTES = { results: 48 * 1024, exported: 32 * 1024 } as const;
+
 /** Retry policy as it stood when the lead was claimed. `retry_on` null: the closed list's own "retried?". */
 export const RetryPolicy = Strict({
   max_retry: Type.Integer({ minimum: 0 }),

@@ -220,6 +220,24 @@ test("progress is written as the conversation goes, the latest state last", asyn
   });
 });
 
+test("a conversation that left more behind than is kept settles with its latest lines, and the log says so", async () => {
+  const t = hold();
+  await t.pass(0);
+  for (let i = 0; i < 60; i++) {
+    t.events().prompt(`${i} ${"é".repeat(1990)}`, true);
+    await t.pass(0);
+  }
+  t.events().closed();
+  await t.session.ended;
+  const [settled] = t.named("leads.settle");
+  expect(settled?.params).toMatchObject({
+    facts: { talk: { errors: [{ code: "TRANSCRIPT_CUT", lines: expect.any(Number) }] } },
+  });
+  expect(JSON.stringify(settled?.params).length).toBeLessThan(140_000);
+  expect(JSON.stringify(settled?.params)).toContain("59 é");
+  expect(JSON.stringify(settled?.params)).not.toContain('"0 é');
+});
+
 test("K8: the process dies once the customer's first words are written down, and not before", async () => {
   const kill = jest.spyOn(process, "kill").mockImplementation(() => true);
   try {

@@ -1,4 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
+import { smallestFitting } from "../../../../shared/batching.ts";
+import { PRE_CHECK_BYTES } from "../../../../shared/contracts/records/attempt.ts";
+import { jsonBytes } from "../../../../shared/json.ts";
 import type { OnFailure, PassWhen, PreCheck } from "./pre-check.ts";
 
 /** What came back: a status and, where one was asked for, the JSON of its body; or a sentence that says why there is none. */
@@ -28,6 +31,8 @@ export interface PreCheckResult extends Record<string, unknown> {
 /** Names that variables may have, and the longest value that is taken, in characters of JSON. */
 const VARIABLE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 const MAX_EXPORT_CHARS = 4000;
+/** Of a client's words in a detail. */
+const MAX_DETAIL_CHARS = 200;
 
 const OK_FIRST = 200;
 const OK_LAST = 299;
@@ -94,12 +99,25 @@ export function judge(check: PreCheck, answer: Answer): Judgement {
       status: "failed",
       http_status,
       exported: {},
-      detail: `the answer's "${path}" is not as it must be (${operator})`,
+      detail: `the answer's "${path.slice(0, MAX_DETAIL_CHARS)}" is not as it must be (${operator})`,
     };
   }
   const wanted = check.exports.map(([variable, path]) => [variable, valueAt(answer.json, path)] as const);
   const exported = Object.fromEntries(wanted.filter(([variable, value]) => isExportable(variable, value)));
   return { status: "passed", http_status, exported, detail: null };
+}
+
+/** A judgement whose variables fit beside those that the checks before it gave: of too many the largest are left out, and named. */
+export function withinBounds<J extends Judgement>(judged: J, before: Readonly<Record<string, unknown>>): J {
+  const { kept, left } = smallestFitting(judged.exported, PRE_CHECK_BYTES.exported - jsonBytes(before));
+  const names = left.join(", ").slice(0, MAX_DETAIL_CHARS);
+  return left.length === 0
+    ? judged
+    : {
+        ...judged,
+        exported: kept,
+        detail: `the variables of all pre-checks are too large together; left out: ${names}`,
+      };
 }
 
 /** What a judged check means for the attempt: it goes on, ends without a call, or the lead is deferred. Deferrals are limited. */

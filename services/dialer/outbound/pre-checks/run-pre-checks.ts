@@ -6,7 +6,15 @@ import { keepLease } from "../../../../shared/time/lease-keeper.ts";
 import { errorForLog } from "../../../../shared/process/log.ts";
 import type { DialerParts } from "../../deps.ts";
 import { releaseForShutdown, type EarlyStop } from "../early-stop.ts";
-import { judge, readsJson, whatNext, type Answer, type Judgement, type PreCheckResult } from "./pre-check-verdict.ts";
+import {
+  judge,
+  readsJson,
+  whatNext,
+  withinBounds,
+  type Answer,
+  type Judgement,
+  type PreCheckResult,
+} from "./pre-check-verdict.ts";
 import { outgoingOf } from "./pre-check-request.ts";
 import { preCheckOf, type PreCheck } from "./pre-check.ts";
 
@@ -139,7 +147,7 @@ export async function runPreChecks(deps: DialerParts, order: DialJob): Promise<C
         results.push(skipped(deps, order, check));
         continue;
       }
-      const result = await run(deps, order, check, exported, time.signal);
+      const result = withinBounds(await run(deps, order, check, exported, time.signal), exported);
       const interrupted = time.interrupted();
       if (interrupted !== null) return interrupted;
       const { name: pre_check, status, http_status, duration_ms } = result;
