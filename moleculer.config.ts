@@ -20,7 +20,7 @@ const levels: Record<string, "fatal" | "error" | "warn"> = { fatal: "fatal", sil
 const config: BrokerOptions = {
   namespace: env.NAMESPACE,
   nodeID: env.NODE_ID ?? null,
-  transporter: nats && new BusTransporter(nats, log),
+  transporter: nats && new BusTransporter(nats, log, env.BUS_TRUST === "signed"),
   validator: new BusValidator(),
   requestTimeout: REQUEST_TIMEOUT_MS,
   heartbeatInterval: HEARTBEAT_SECONDS,
@@ -28,6 +28,8 @@ const config: BrokerOptions = {
   maxCallLevel: MAX_CALL_LEVEL,
   tracking: { enabled: true, shutdownTimeout: env.SHUTDOWN_GRACE_SECONDS * 1000 },
   transit: { serviceChangedDebounceTime: 0 } as NonNullable<BrokerOptions["transit"]>,
+  // their $node.options would tell the bus where the bus is and with which password
+  internalServices: false,
   metrics: false,
   tracing: false,
   logger: {

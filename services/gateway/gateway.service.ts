@@ -5,6 +5,7 @@ import { busOf, type EventOf } from "../../shared/bus/bus.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { contracts } from "../../shared/contracts/index.ts";
 import { depsOf } from "../../shared/process/process-deps.ts";
+import { trustOf } from "../../shared/bus/bus-trust.ts";
 import { buildGateway, type Gateway } from "./gateway.ts";
 import { methodsAt, notFound, pathOf, routeOf, translated, type WebService } from "./http/moleculer-web.ts";
 import { openHttpServer, type HttpServer } from "./http/server.ts";
@@ -30,6 +31,7 @@ function refuse(self: Self, req: IncomingMessage, res: ServerResponse, error: un
 
 function create(self: Self): void {
   const deps = depsOf(self.broker);
+  trustOf(self.broker).mustBe("gateway");
   const visible = (): Set<string> =>
     new Set(self.broker.registry.getServiceList({ onlyAvailable: true }).map((s) => s.name));
   self.gateway = buildGateway({ ...deps, log: deps.log.child({ service: "gateway" }) }, busOf(self.broker), visible);
@@ -88,7 +90,8 @@ const schema: ServiceSchema = {
   },
   events: {
     "database.command_refused"(this: Service, ctx: Context<EventOf<"database.command_refused">>) {
-      (this as unknown as Self).gateway.commandRefused(ctx.params);
+      if (trustOf(this.broker).hears("database.command_refused", ctx))
+        (this as unknown as Self).gateway.commandRefused(ctx.params);
     },
   },
   created() {

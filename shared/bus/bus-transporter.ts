@@ -1,6 +1,20 @@
 import { Transporters } from "moleculer";
 import type { ConnectionOptions, NatsConnection } from "nats";
+import { isRecord } from "../json.ts";
 import type { Log } from "../process/log.ts";
+import { serviceOfNode } from "../process/node-id.ts";
+
+/** Of the services that a node says it runs, those that its name allows: one that claims another's would be sent that one's requests. */
+export function ownServices(node: unknown, services: unknown): unknown[] {
+  const name = typeof node === "string" ? serviceOfNode(node) : null;
+  if (name === null || !Array.isArray(services)) return [];
+  return services.filter(
+    (service: unknown) =>
+      isRecord(service) &&
+      service["name"] === name &&
+      Object.keys(isRecord(service["actions"]) ? service["actions"] : {}).every((a) => a.startsWith(`${name}.`)),
+  );
+}
 
 /**
  * Moleculer's transporter for NATS. What the server refuses this process goes to the log: otherwise a caller of a subject that its user may not
@@ -8,10 +22,13 @@ import type { Log } from "../process/log.ts";
  */
 export class BusTransporter extends Transporters.NATS {
   readonly #log: Log;
+  readonly #strict: boolean;
 
-  constructor(options: ConnectionOptions, log: Log) {
+  /** `strict`: a node is believed to run the service of its name, and no other. */
+  constructor(options: ConnectionOptions, log: Log, strict: boolean) {
     super(options);
     this.#log = log;
+    this.#strict = strict;
   }
 
   get #nats(): NatsConnection {
@@ -31,6 +48,14 @@ export class BusTransporter extends Transporters.NATS {
       },
     });
     return Promise.resolve();
+  }
+
+  override deserialize(type: string, buffer: Buffer) {
+    const packet = super.deserialize(type, buffer);
+    const payload: unknown = packet.payload;
+    if (this.#strict && type === "INFO" && isRecord(payload))
+      payload["services"] = ownServices(payload["sender"], payload["services"]);
+    return packet;
   }
 
   async #watch(): Promise<void> {

@@ -1,8 +1,10 @@
 import type { CallingOptions, Context, Service, ServiceBroker, ServiceSchema } from "moleculer";
 import type { Contracts, ServiceName } from "../contracts/index.ts";
 import { contractOf, contracts } from "../contracts/index.ts";
-import type { Static, TSchema } from "../contracts/define.ts";
+import type { ActionContract, Static, TSchema } from "../contracts/define.ts";
+import type { By } from "../contracts/records/identity.ts";
 import { depsOf, type ProcessDeps } from "../process/process-deps.ts";
+import { trustOf } from "./bus-trust.ts";
 import { refusalAlarm } from "../database/refusal-alarm.ts";
 import { openStore, type Store } from "../database/mongo.ts";
 
@@ -50,6 +52,8 @@ export interface ServiceDeps extends ProcessDeps {
   store(): Store;
   /** This process's id on the bus. */
   nodeId: string;
+  /** The asker with auth's proof of it (shared/bus/bus-trust.ts). */
+  proven(by: By): By;
 }
 
 /** A call being handled: a bus that carries its trace on. */
@@ -74,22 +78,39 @@ export interface Implementation<S extends ServiceName> {
 /** Handlers of some of a service's actions: a part that the service is put together from. */
 export type Handlers<S extends ServiceName, A extends keyof ActionsOf<S>> = Pick<Implementation<S>["actions"], A>;
 
-const optionsOf = (name: ActionName, how: CallHow | undefined): CallingOptions => {
+const optionsOf = (
+  name: ActionName,
+  how: CallHow | undefined,
+  headers: Record<string, string> | undefined,
+): CallingOptions => {
   const timeout = how?.timeout_ms ?? contractOf(name)?.timeout_ms;
-  return { ...(timeout === undefined ? {} : { timeout }), ...(how?.node === undefined ? {} : { nodeID: how.node }) };
+  return {
+    ...(timeout === undefined ? {} : { timeout }),
+    ...(how?.node === undefined ? {} : { nodeID: how.node }),
+    ...(headers && { headers }),
+  };
 };
 
-/** The typed view of a broker or of a context of it. */
-export function busOf(carrier: ServiceBroker | Context<unknown, object>): Bus {
+/** The typed view of a broker, or of a context of it, which carries its trace on. */
+export function busOf(broker: ServiceBroker): Bus;
+export function busOf(context: Context<unknown, object>, broker: ServiceBroker): Bus;
+export function busOf(
+  carrier: ServiceBroker | Context<unknown, object>,
+  broker: ServiceBroker = carrier as ServiceBroker,
+): Bus {
   const caller = carrier as Pick<ServiceBroker, "call" | "emit" | "broadcast">;
+  const signed = (): { headers: Record<string, string> } | undefined => {
+    const headers = trustOf(broker).eventHeaders();
+    return headers && { headers };
+  };
   return {
     call: <N extends ActionName>(name: N, params: ParamsOf<N>, how?: CallHow) =>
-      caller.call<ResultOf<N>, ParamsOf<N>>(name, params, optionsOf(name, how)),
+      caller.call<ResultOf<N>, ParamsOf<N>>(name, params, optionsOf(name, how, trustOf(broker).callHeaders(name))),
     emit: (name, event) => {
-      caller.emit(name, event).catch(() => undefined);
+      caller.emit(name, event, signed()).catch(() => undefined);
     },
     broadcast: (name, event) => {
-      caller.broadcast(name, event).catch(() => undefined);
+      caller.broadcast(name, event, signed()).catch(() => undefined);
     },
   };
 }
@@ -116,7 +137,28 @@ const subscriptions = (
       name,
       {
         handler(this: Service, ctx: Context<unknown, object>) {
-          return handlersOf(this)?.[name]?.(ctx.params);
+          return trustOf(this.broker).hears(name, ctx) ? handlersOf(this)?.[name]?.(ctx.params) : undefined;
+        },
+      },
+    ]),
+  );
+
+type ActionHandlers = Record<string, (params: unknown, handling: Handling) => unknown>;
+
+/** The actions of a contract for Moleculer; each admits its caller before anything is done. */
+const actionsOf = (
+  name: ServiceName,
+  handlersOf: (self: Service) => ActionHandlers,
+): NonNullable<ServiceSchema["actions"]> =>
+  Object.fromEntries(
+    Object.entries<ActionContract>(contracts[name].actions).map(([action, contract]) => [
+      action,
+      {
+        params: contract.params as Record<string, never>,
+        since: contract.since,
+        handler(this: Service, ctx: Context<unknown, object>) {
+          trustOf(this.broker).admit(`${name}.${action}`, ctx.params, ctx);
+          return handlersOf(this)[action]?.(ctx.params, { bus: busOf(ctx, this.broker) });
         },
       },
     ]),
@@ -138,28 +180,15 @@ export function service<S extends ServiceName>(
   return {
     name,
     ...(options.dependencies ? { dependencies: [...options.dependencies] } : {}),
-    actions: Object.fromEntries(
-      Object.entries(contracts[name].actions).map(([action, contract]) => [
-        action,
-        {
-          params: contract.params as Record<string, never>,
-          since: contract.since,
-          handler(this: Service, ctx: Context<unknown, object>) {
-            const handlers = of(this).implementation.actions as unknown as Record<
-              string,
-              (p: unknown, h: Handling) => unknown
-            >;
-            return handlers[action]?.(ctx.params, { bus: busOf(ctx) });
-          },
-        },
-      ]),
-    ),
+    actions: actionsOf(name, (self) => of(self).implementation.actions as unknown as ActionHandlers),
     events: subscriptions(
       options.listens ?? [],
       (self) => of(self).implementation.events as unknown as EventHandlers | undefined,
     ),
     created(this: Service) {
       const deps = depsOf(this.broker);
+      const trust = trustOf(this.broker);
+      trust.mustBe(name);
       const mine: Running = { implementation: null, store: null };
       running.set(this, mine);
       mine.implementation = build({
@@ -167,6 +196,7 @@ export function service<S extends ServiceName>(
         log: deps.log.child({ service: name }),
         bus: busOf(this.broker),
         nodeId: this.broker.nodeID,
+        proven: (by: By) => trust.proven(by),
         store: () => (mine.store ??= openStore(deps.env.MONGODB_URI, { migrate: deps.env.MIGRATE_AT_START })),
       }) as unknown as Implementation<ServiceName>;
     },

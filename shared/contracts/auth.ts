@@ -143,8 +143,11 @@ export const auth = {
     /** USER_NOT_FOUND, FORBIDDEN, RESOURCE_IN_USE for the last active admin. */
     deleteUser: action(Strict({ by: By, id: Text(64) }), Nothing),
     /** The identity behind a bearer token; UNAUTHENTICATED otherwise, also when its user, merchant or reseller is switched off or gone.
-     *  The gateway may cache the answer for less than 5 s from asking. */
-    identify: action(Strict({ token: Type.String({ minLength: 1, maxLength: 8192 }) }), By),
+     *  The gateway may cache the answer for less than 5 s from asking. `proof`: the answer is to hold auth's signature, which gateways of 0.2.0 do not know. */
+    identify: action(
+      Strict({ token: Type.String({ minLength: 1, maxLength: 8192 }), proof: Type.Optional(Type.Boolean()) }),
+      By,
+    ),
     /** Internal: writes an entry of the audit log, for good; called after the action. `subject` is the id of the thing (a lead, a user, …);
      *  reseller_id and merchant_id name its owner; `details` hold no secret, no transcript and no full phone number. */
     record: action(

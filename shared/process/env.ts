@@ -1,5 +1,6 @@
 import { IANAZone } from "luxon";
 import { busServers } from "../bus/bus-address.ts";
+import { busSigners } from "../bus/bus-signers.ts";
 import { parseCallPrices } from "../call-prices.ts";
 import { modelIssues } from "./model-endpoints.ts";
 import { VARIABLES, type Variable } from "./variables.ts";
@@ -62,7 +63,7 @@ function crossCheck(env: Env): string[] {
   for (const name of ["NAMESPACE", "NODE_ID"] as const)
     if (/[\s*>]/.test(env[name] ?? ""))
       issues.push(`${name} must not contain spaces, * or >: it is a part of the bus's subjects`);
-  issues.push(...busServers(env).issues);
+  issues.push(...busServers(env).issues, ...busSigners(env).issues);
   for (const origin of (env.CORS_ORIGINS ?? "").split(",").map((o) => o.trim())) {
     if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin))
       issues.push(

@@ -52,6 +52,20 @@ export const VARIABLES = {
   NATS_KEY_FILE: { kind: "text", doc: "PEM file of its private key" },
   NATS_NKEY_FILE: { kind: "text", doc: "file of an nkey seed (SU…), in place of a user and password in TRANSPORTER" },
   NATS_CREDS_FILE: { kind: "text", doc: "NATS credentials file (JWT and seed), in place of a user and password" },
+  BUS_TRUST: {
+    kind: "enum",
+    values: ["open", "signed"],
+    default: "open",
+    doc: "who is believed on the bus; signed: each call's caller, and whoever it asks for, by a signature; open: everybody",
+  },
+  BUS_KEYS_FILE: {
+    kind: "text",
+    doc: "file with the services' public keys (npm run nats:users); required where BUS_TRUST is signed",
+  },
+  BUS_KEY_FILE: {
+    kind: "text",
+    doc: "file of an nkey seed (SU…) by which this service signs its calls; default NATS_NKEY_FILE",
+  },
   MONGODB_URI: {
     kind: "text",
     default: "mongodb://127.0.0.1:27017/callagent",

@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { makeBusUsers, seedFile, USERS_FILE } from "../../../shared/bus/bus-keys.ts";
+import { KEYS_FILE, makeBusUsers, seedFile, USERS_FILE } from "../../../shared/bus/bus-keys.ts";
 import type { ServiceName } from "../../../shared/contracts/index.ts";
 import { VARIABLES } from "../../../shared/process/variables.ts";
 import type { ChildGroup } from "./child-group.ts";
@@ -61,7 +61,13 @@ export async function startSplitBus(group: ChildGroup, folder: Folder, o: SplitB
     url: `${o.tls ? "tls" : "nats"}://127.0.0.1:${port}`,
     envOf: (service) => ({
       ...(o.tls ? { NATS_CA_FILE: o.tls.ca } : {}),
-      ...(o.open ? {} : { NATS_NKEY_FILE: join(users, seedFile(service)) }),
+      ...(o.open
+        ? {}
+        : {
+            NATS_NKEY_FILE: join(users, seedFile(service)),
+            BUS_KEYS_FILE: join(users, KEYS_FILE),
+            BUS_TRUST: "signed",
+          }),
     }),
   };
 }

@@ -1,4 +1,4 @@
-import type { Bus, Handling, ServiceDeps } from "../../../shared/bus/bus.ts";
+import type { Bus, Handling, ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -60,9 +60,9 @@ async function recordUse(
  * not from the token's claims, so that a change takes effect as soon as the gateway's cache expires.
  */
 export function identifyWith(
-  deps: Pick<ServiceDeps, "clock" | "log">,
+  deps: Pick<ServiceDeps, "clock" | "log" | "proven">,
   known: Identities,
-): (p: { token: string }, handling: Handling) => Promise<By> {
+): (p: ParamsOf<"auth.identify">, handling: Handling) => Promise<By> {
   const unauthenticated = (): never =>
     fail("UNAUTHENTICATED", "The bearer token is expired, revoked or unknown; log in again or use a valid token.");
 
@@ -94,5 +94,8 @@ export function identifyWith(
     };
   };
 
-  return ({ token }, { bus }) => (isS2sToken(token) ? byS2s(token, bus) : byLogin(token, bus));
+  return async ({ token, proof }, { bus }) => {
+    const by = await (isS2sToken(token) ? byS2s(token, bus) : byLogin(token, bus));
+    return proof === true ? deps.proven(by) : by;
+  };
 }

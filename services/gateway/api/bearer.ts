@@ -34,7 +34,7 @@ export function identifier(clock: Clock): Identifier {
       const asked_ms = clock.monotonicMs();
       const remembered = known.get(key);
       if (remembered && asked_ms < remembered.until_ms) return remembered.by;
-      const by = await bus.call("auth.identify", { token });
+      const by = await bus.call("auth.identify", { token, proof: true });
       known.set(key, { by, until_ms: asked_ms + REMEMBER_MS });
       return by;
     },

@@ -14,7 +14,7 @@ export interface WebService {
 const exchangeOf = (req: IncomingRequest, res: ServerResponse) => ({
   req,
   res,
-  bus: busOf(req.$ctx),
+  bus: busOf(req.$ctx, req.$ctx.broker),
   request_id: req.$ctx.requestID ?? req.$ctx.id,
   target: req.originalUrl,
   path: (req.$params as { params?: Record<string, string> }).params ?? {},

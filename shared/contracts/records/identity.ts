@@ -4,6 +4,9 @@ import { Nullable, Strict, Text, Type, type Static } from "../define.ts";
 export const ROLES = ["admin", "reseller", "merchant", "user"] as const;
 export type Role = (typeof ROLES)[number];
 
+/** Longest proof. */
+const MAX_PROOF_CHARS = 300;
+
 /** The caller of an action: always an explicit parameter `by`, never something in ctx.meta. Admins have no scope; resellers no merchant. */
 export const By = Strict({
   kind: Type.Enum(["user", "s2s"]),
@@ -11,6 +14,8 @@ export const By = Strict({
   role: Type.Enum([...ROLES]),
   reseller_id: Nullable(Type.String()),
   merchant_id: Nullable(Type.String()),
+  /** Auth's signature of all of this (shared/bus/signatures.ts); there for who asked auth for it, and passed on. Never stored or logged. */
+  proof: Type.Optional(Type.String({ maxLength: MAX_PROOF_CHARS })),
 });
 export type By = Static<typeof By>;
 
