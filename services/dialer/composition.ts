@@ -1,5 +1,6 @@
 import { recencyCache } from "../../shared/cache.ts";
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
+import { clockOfStore } from "../../shared/time/store-clock.ts";
 import { recordingStores } from "../../shared/storage/recordings.ts";
 import { createBackground } from "./background.ts";
 import { callSchema } from "./call/calls.model.ts";
@@ -50,7 +51,8 @@ export function compose(
     wakeRecordings: () => recordingWorker.wake(),
     carriers,
     peers: createPeers(bus, env.LEASE_SECONDS),
-    permitPace: createPermitPace(),
+    permitPace: createPermitPace(random),
+    storeClock: clockOfStore(clock, log, store),
     preCheckClient: createPreCheckClient(
       { allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE },
       clock,

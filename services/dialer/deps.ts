@@ -1,5 +1,6 @@
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import type { Cache } from "../../shared/cache.ts";
+import type { StoreClock } from "../../shared/time/store-clock.ts";
 import type { RecordingStores } from "../../shared/storage/recordings.ts";
 import type { Background } from "./background.ts";
 import type { Calls } from "./call/calls.repository.ts";
@@ -34,5 +35,7 @@ export interface DialerParts extends Pick<ServiceDeps, "bus" | "clock" | "env" |
   /** The other services, as many attempts ask them at the same time. */
   peers: Peers;
   permitPace: PermitPace;
+  /** The database's clock, by which permits are valid. */
+  storeClock: StoreClock;
   preCheckClient: PreCheckClient;
 }

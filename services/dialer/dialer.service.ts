@@ -48,7 +48,8 @@ export default service("dialer", (deps) => {
       reconcile: ({ lead_id, claim_no }) => reconcile(parts, lead_id, claim_no),
     },
     async started() {
-      await Promise.all(parts.carriers.all().map((carrier) => carrier.warm()));
+      await Promise.all([parts.storeClock.refresh(), ...parts.carriers.all().map((carrier) => carrier.warm())]);
+      parts.storeClock.start();
       loops = startLoops(parts, recordingWorker);
     },
     async stopped() {
@@ -57,7 +58,7 @@ export default service("dialer", (deps) => {
       await attempts.drain(graceMs);
       await loops?.stop();
       await parts.background.drain(graceMs);
-      await parts.preCheckClient.close();
+      await Promise.all([parts.preCheckClient.close(), parts.storeClock.stop()]);
     },
   };
 });

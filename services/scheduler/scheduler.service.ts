@@ -4,14 +4,14 @@ import { OWN_QUEUE } from "../../shared/contracts/records/lead.ts";
 import { isRefused } from "../../shared/database/database-errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
+import { clockOfStore } from "../../shared/time/store-clock.ts";
 import { createAdmissionInputs, gateInputsOf, INPUTS_TTL_MS } from "./admission-inputs.ts";
 import { explain, explainFailure } from "./admission/explanation.ts";
 import { failureOf, FAILURE_TTL_MS, SLOT_RECHECK_MS } from "./dispositions.ts";
 import { createAimdBudget } from "./fairness/aimd-budget.ts";
 import { newTurns, type Supply } from "./fairness/fair-shares.ts";
 import { createInFlightReservations } from "./limits/in-flight-reservations.ts";
-import { carrierWindowId, configurationWindowId } from "./limits/rules/rate-limits.ts";
-import { acquirePermit } from "./limits/rate-permits.ts";
+import { permitActions } from "./limits/rate-permits.ts";
 import { rateWindowSchema } from "./limits/rate-windows.model.ts";
 import { rateWindows, type RateWindows } from "./limits/rate-windows.repository.ts";
 import { isAway } from "./memory/in-parts.ts";
@@ -82,7 +82,9 @@ export default service(
   "scheduler",
   (deps) => {
     const { clock, env, log } = deps;
-    const rates = rateWindows(deps.store().model("rate_windows", rateWindowSchema));
+    const store = deps.store();
+    const rates = rateWindows(store.model("rate_windows", rateWindowSchema));
+    const storeClock = clockOfStore(clock, log, store);
     const memory = passMemory(deps, rates);
     const passes = createPasses({ ...deps, ...memory });
     const freshInputs = createAdmissionInputs(deps, rates, 0);
@@ -94,17 +96,7 @@ export default service(
     };
     return {
       actions: {
-        async grant(p) {
-          const answer = await acquirePermit(deps, rates, p);
-          memory.reservations.redeem(carrierWindowId(p.provider));
-          if (p.rate_limit) memory.reservations.redeem(configurationWindowId(p.rate_limit.configuration_id));
-          return answer;
-        },
-        async slow({ provider, until, why }) {
-          await rates.closeUntil(carrierWindowId(provider), new Date(until), why);
-          log.warn({ event: "carrier.slowed", provider, until, why }, "the carrier's account backs off");
-          return {};
-        },
+        ...permitActions({ ...deps, now: () => storeClock.now() ?? clock.now() }, rates, memory.reservations),
         async explain({ lead, at }) {
           const instant = at === undefined ? clock.now() : new Date(at);
           const { lead_id, status, template_id } = lead;
@@ -122,7 +114,9 @@ export default service(
         },
       },
       events: eventHandlers(deps, memory, { scan, nudge }),
-      started() {
+      async started() {
+        await storeClock.refresh();
+        storeClock.start();
         loop = startLoop({
           name: "scheduler",
           clock,
@@ -136,7 +130,7 @@ export default service(
         });
       },
       async stopped() {
-        await loop?.stop();
+        await Promise.all([loop?.stop(), storeClock.stop()]);
       },
     };
   },

@@ -136,6 +136,7 @@ const CALLERS: Callers = {
   },
   scheduler: {
     grant: ["dialer"],
+    giveBack: ["dialer"],
     slow: ["dialer"],
     explain: ["leads"],
   },

@@ -5,8 +5,10 @@ import { WaitingLead } from "./records/lead.ts";
 
 /** Ringing for less than this is not worth starting; a window that closes sooner counts as closed, for the scheduler and for the dialer. */
 export const SHORTEST_RING_SECONDS = 5;
-/** A permit is valid for this long after its instant, by the caller's own monotonic clock. The rate windows are longer by as much. */
+/** A permit is valid for this long after its instant, or longer where the asker can use that. The rate windows are longer by as much. */
 export const GRANT_VALID_MS = 100;
+/** Permits that are given back in one request. */
+const MAX_GIVEN_BACK = 10;
 
 /** A configuration's rate limit, as it was when the lead was claimed. */
 export const RateLimit = Strict({
@@ -15,15 +17,24 @@ export const RateLimit = Strict({
   window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
 });
 
+/** A permit of one rate window: a call counted by the window may leave from `from` until `until`, both by the store's clock. `window_ms`: the window's length. */
+export const RatePermit = Type.Object({
+  window: Text(100),
+  from: IsoTime,
+  until: IsoTime,
+  window_ms: Type.Integer({ minimum: 1, maximum: 86_400_000 }),
+});
+
 /** The scheduler: decides when each lead is called; owns the rate windows. */
 export const scheduler = {
   name: "scheduler",
   actions: {
     /**
-     * Internal, right before an intent: the right to place one call. `send_in_ms` counts from the reply: the request must go out no sooner than that, and no later than
-     * the moment of asking + send_in_ms + GRANT_VALID_MS, or not at all. The instant lies min_wait_ms or more ahead: what
-     * the asker still has to do before it can send. Waiting longer than max_wait_ms is refused, with the instant at which to ask again. Permits
-     * are never returned.
+     * Internal, right before an intent: the right to place one call, as a permit of every rate window that counts it (`permits`): the request may
+     * leave within all of them, by the store's clock, or not at all. An asker that does not know the store's clock goes by `send_in_ms`, which counts from
+     * the reply: no sooner than that, and no later than the moment of asking + send_in_ms + GRANT_VALID_MS. The instant lies min_wait_ms or more
+     * ahead: what the asker still has to do before it can send. Waiting longer than max_wait_ms is refused, with the instant at which to ask
+     * again. `valid_ms`: how long the permits are wanted to be valid; a window gives no more than a small part of its own length.
      */
     grant: action(
       Strict({
@@ -31,9 +42,14 @@ export const scheduler = {
         rate_limit: Nullable(RateLimit),
         max_wait_ms: Type.Integer({ minimum: 0, maximum: 5000 }),
         min_wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 5000 })),
+        valid_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
       }),
       Type.Union([
-        Type.Object({ granted: Type.Literal(true), send_in_ms: Type.Number() }),
+        Type.Object({
+          granted: Type.Literal(true),
+          send_in_ms: Type.Number(),
+          permits: Type.Optional(Type.Array(RatePermit)),
+        }),
         Type.Object({
           granted: Type.Literal(false),
           why: Type.Enum(["rate_limit", "carrier_limit"]),
@@ -41,6 +57,10 @@ export const scheduler = {
         }),
       ]),
     ),
+    /** Internal: permits with which no request left, and with which none will, are free again for others. Each may be given back once. */
+    giveBack: action(Strict({ permits: Type.Array(RatePermit, { minItems: 1, maxItems: MAX_GIVEN_BACK }) }), Nothing, {
+      since: "0.3.0",
+    }),
     /**
      * Internal: no call goes through this provider's account until then (429 with Retry-After, connection refused, a queue at the carrier). Never
      * shortens a longer back-off.

@@ -15,6 +15,8 @@ export interface Store {
   onRefused(listener: RefusalListener): void;
   /** True while the driver has a usable connection. */
   isUp(): boolean;
+  /** The database's own time, of which $$NOW is made; null: it does not tell it. Throws the driver's error. */
+  time(): Promise<Date | null>;
 }
 
 const SERVER_SELECTION_MS = 5000;
@@ -118,12 +120,18 @@ async function connect(connection: Connection, uri: string): Promise<void> {
   }
 }
 
+/** The database's time, in its answer to hello. */
+async function timeOf(connection: Connection): Promise<Date | null> {
+  const { localTime } = (await connection.getClient().db("admin").command({ hello: 1 })) as { localTime?: Date };
+  return localTime ?? null;
+}
+
 /** Refuses a database whose clock is apart from ours: due times and leases are judged by both. A slow answer is asked again before it counts. */
 async function compareClocks(connection: Connection, now: () => number): Promise<void> {
   const readings: ClockReading[] = [];
   while (readings.length < CLOCK_READINGS && (readings.length === 0 || skewFault(readings) !== null)) {
     const asked_ms = now();
-    const { localTime } = (await connection.getClient().db("admin").command({ hello: 1 })) as { localTime?: Date };
+    const localTime = await timeOf(connection);
     if (!localTime) return; // without localTime there is nothing to compare
     readings.push({ asked_ms, answered_ms: now(), store_ms: localTime.getTime() });
   }
@@ -162,6 +170,7 @@ export function openStore(uri: string, { now = Date.now, migrate = true, patient
       for (const { collection } of models) listening.push(onRefusedCommand(held.connection, collection.name, listener));
     },
     isUp: () => held.connection.readyState === CONNECTED,
+    time: () => timeOf(held.connection),
   };
 }
 

@@ -99,9 +99,20 @@ export function refusedCommand(what: string, error: unknown): never {
   return fail("CALL_REFUSED", `The carrier refused ${what} (${code}): ${error.message}`);
 }
 
+/** A request was held back before its first byte left. */
+export class HeldBack extends Error {
+  constructor() {
+    super("the request was held back: it may not leave any more");
+    this.name = "HeldBack";
+  }
+}
+
+const wasHeldBack = (error: unknown): boolean => [...layers(error)].some((layer) => layer instanceof HeldBack);
+
 /** What a failed dial request means for the attempt. Whatever is not certain is uncertain; `judge` reads the carrier's own no. */
 export function failedDial(error: unknown, judge: (refusal: Refusal) => DialAnswer): DialAnswer {
   if (!(error instanceof Refusal)) {
+    if (wasHeldBack(error)) return { kind: "not_sent" };
     if (neverSent(error))
       return {
         kind: "not_placed",

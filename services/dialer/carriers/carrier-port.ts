@@ -67,11 +67,14 @@ export interface DialRequest {
   await_beep: boolean;
   /** Address callbacks go to: `/<kind>/<call_ref>` is put behind it. */
   callback_base: string;
+  /** Asked once the connection is there, right before the first byte leaves; false: nothing is sent, and the answer is `not_sent`. Absent: it may. */
+  may_leave?: () => boolean;
 }
 
 /**
  * Result of a dial request. `not_placed`: nothing rang, for certain. `refused`: the carrier's final no to this number or request.
  * `uncertain`: it was sent, and whether the phone rings is unknown: it must never be sent again.
+ * `not_sent`: `may_leave` said no, and no byte of the request left this process.
  * `credentials_refused`: the carrier does not know our account or its secret: no other request fares better until a person corrects them.
  */
 export type DialAnswer =
@@ -79,7 +82,8 @@ export type DialAnswer =
   | { kind: "placed"; call_id: string; queued_ms: number }
   | { kind: "not_placed"; retry_after_seconds: number | null; reason: string; credentials_refused?: true }
   | { kind: "refused"; invalid_number: boolean; carrier_code: string; reason: string }
-  | { kind: "uncertain"; reason: string };
+  | { kind: "uncertain"; reason: string }
+  | { kind: "not_sent" };
 
 /** A call as the carrier shows it when asked: everything it went through, oldest step first. */
 export interface CarrierCall {

@@ -16,9 +16,9 @@ import {
   firstStop,
 } from "./dial-checks.ts";
 import { finishCall } from "../call/close-call.ts";
-import { acquirePermit, waitForPermit } from "./dial-permit.ts";
+import { acquirePermit, holdPermit, type DialPermit } from "./dial-permit.ts";
 import { isRecordedByUs, carrierFacts } from "../media/media-target.ts";
-import { placeCall, type Clearance } from "./place-call.ts";
+import { placeCall } from "./place-call.ts";
 import { runPreChecks } from "./pre-checks/run-pre-checks.ts";
 import { releaseForRetry, stopEarly, stopForError, type EarlyStop } from "./early-stop.ts";
 import { INTENT_DEADLINE_MS } from "../call/call-deadlines.ts";
@@ -49,7 +49,7 @@ async function beforeIntent(
   deps: DialerParts,
   order: DialJob,
   takenMs: number,
-): Promise<Omit<Clearance, "intentMs"> | EarlyStop> {
+): Promise<{ media: Prepared; permit: DialPermit | null } | EarlyStop> {
   try {
     const [unfit, slotLost] = await Promise.all([
       firstStop(deps, order, [checkCarrier, checkCallingWindow, checkBlacklist]),
@@ -138,8 +138,11 @@ export async function runAttempt(deps: DialerParts, order: DialJob): Promise<voi
   const intentMs = deps.clock.monotonicMs();
   const now = deps.clock.now();
   const call = intent(order, deps.nodeId, now, plusMs(now, INTENT_DEADLINE_MS), clear.media.kind);
-  if (!(await writeIntent(deps, order, call))) return;
+  const permit = holdPermit(deps, order, clear.permit);
+  if (!(await writeIntent(deps, order, call))) {
+    await permit.unused();
+    return;
+  }
   if (clear.permit !== null) deps.permitPace.intentTook(deps.clock.monotonicMs() - intentMs);
-  await waitForPermit(deps, clear.permit);
-  await placeCall(deps, order, call, { ...clear, intentMs });
+  await placeCall(deps, order, call, { media: clear.media, permit, intentMs });
 }

@@ -120,6 +120,8 @@ export function afterAnswer(
           };
     case "refused":
       return { why: null, state: recovered };
+    case "not_sent":
+      return { why: null, state: was };
   }
 }
 

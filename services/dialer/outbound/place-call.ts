@@ -7,7 +7,7 @@ import { pollAgain, notDialled, place, refuse } from "../call/call-state-machine
 import type { CallDoc } from "../call/calls.model.ts";
 import { callbackBase, DIAL_TIMEOUT_MS, type DialAnswer, type DialRequest } from "../carriers/carrier-port.ts";
 import { finishCall } from "../call/close-call.ts";
-import { isExpired, type DialPermit } from "./dial-permit.ts";
+import type { HeldPermit } from "./dial-permit.ts";
 import { hangUpAtCarrier } from "../call/call-control.ts";
 import { isOwnRecording, targetOf } from "../media/media-target.ts";
 import {
@@ -20,10 +20,13 @@ import {
 import { logCall } from "../call/call-log.ts";
 import type { DialerParts } from "../deps.ts";
 
+/** What came of a request that left, or that the carrier's side of the line refused. */
+type SentAnswer = Exclude<DialAnswer, { kind: "not_sent" }>;
+
 /** What a call is placed with: the address of its conversation, its permit, and the monotonic instant from which its intent counts. */
 export interface Clearance {
   media: Prepared;
-  permit: DialPermit | null;
+  permit: HeldPermit;
   intentMs: number;
 }
 
@@ -33,11 +36,10 @@ const DIAL_TIMEOUT_MARGIN_MS = 1000;
 const K5_AFTER_MS = 100;
 
 /** Why the request may not go out any more, at the last moment before it would; null: it may. */
-function tooLate(deps: DialerParts, { permit, intentMs }: Clearance, ring_seconds: number): string | null {
+function tooLate(deps: DialerParts, { intentMs }: Clearance, ring_seconds: number): string | null {
   if (deps.draining.aborted) return "the dialer is shutting down";
   if (deps.clock.monotonicMs() - intentMs > INTENT_DEADLINE_MS)
     return "the process stood still between the intent and the dial";
-  if (isExpired(deps, permit)) return "the right to place the call ran out";
   return ring_seconds === 0 ? "the calling window closed" : null;
 }
 
@@ -47,6 +49,7 @@ function requestOf(
   call: CallDoc,
   media: Prepared,
   ring_seconds: number,
+  mayLeave: () => boolean,
 ): DialRequest {
   return {
     call_ref: call._id,
@@ -58,6 +61,7 @@ function requestOf(
     record: order.record && !isOwnRecording(deps, call),
     await_beep: order.voicemail_action === "leave_message",
     callback_base: callbackBase(deps.env, order.provider),
+    may_leave: mayLeave,
   };
 }
 
@@ -95,7 +99,7 @@ async function recordPlaced(deps: DialerParts, order: DialJob, call: CallDoc, ca
 }
 
 /** Writes down what became of the request, and ends the attempt where it is over. */
-async function record(deps: DialerParts, order: DialJob, call: CallDoc, answer: DialAnswer): Promise<void> {
+async function record(deps: DialerParts, order: DialJob, call: CallDoc, answer: SentAnswer): Promise<void> {
   deps.breakers.record(order.provider, answer);
   const now = deps.clock.now();
   if (answer.kind === "placed") {
@@ -130,20 +134,42 @@ async function record(deps: DialerParts, order: DialJob, call: CallDoc, answer: 
   if (over) await finishCall(deps, over);
 }
 
+/** Asks the carrier once, at an instant that the permits allow; a request that was held back at the last moment, as they had run out, is asked with others. What the lead is released for where it may not be asked. */
+async function askInTime(
+  deps: DialerParts,
+  order: DialJob,
+  call: CallDoc,
+  clear: Clearance,
+): Promise<SentAnswer | { kind: "release"; due_at: Date; reason: string }> {
+  for (;;) {
+    const ends = await clear.permit.ready();
+    const ring_seconds = ringSeconds(deps.clock.now(), deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
+    const late = tooLate(deps, clear, ring_seconds);
+    if (late !== null) return { kind: "release", due_at: deps.clock.now(), reason: late };
+    if (ends) return ends;
+    crashPoint(deps.env, "K4");
+    logCall(deps, "call.dialling", call, "dialling", { claim_no: order.claim_no });
+    const mayLeave = (): boolean => tooLate(deps, clear, ring_seconds) === null && clear.permit.mayLeave();
+    const request = requestOf(deps, order, call, clear.media, ring_seconds, mayLeave);
+    const answer = await askOnce(deps, order, request);
+    if (answer.kind !== "not_sent") return answer;
+  }
+}
+
 /** From the intent record on: asks the carrier exactly once, unless that is too late, and writes the answer down. */
 export async function placeCall(deps: DialerParts, order: DialJob, call: CallDoc, clear: Clearance): Promise<void> {
-  const ring_seconds = ringSeconds(deps.clock.now(), deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
-  const late = tooLate(deps, clear, ring_seconds);
-  if (late !== null) {
-    const now = deps.clock.now();
-    const over = await deps.calls.apply(notDialled(call._id, { due_at: now, reason: late }, now));
+  const answer = await askInTime(deps, order, call, clear);
+  if (answer.kind === "release") {
+    const { due_at, reason } = answer;
+    const [over] = await Promise.all([
+      deps.calls.apply(notDialled(call._id, { due_at, reason }, deps.clock.now())),
+      clear.permit.unused(),
+    ]);
     if (over) await finishCall(deps, over);
     return;
   }
-  crashPoint(deps.env, "K4");
-  logCall(deps, "call.dialling", call, "dialling", { claim_no: order.claim_no });
-  const answer = await askOnce(deps, order, requestOf(deps, order, call, clear.media, ring_seconds));
   crashPoint(deps.env, "K6");
+  if (answer.kind === "placed") deps.permitPace.placed();
   try {
     await record(deps, order, call, answer);
   } catch (error) {

@@ -50,7 +50,9 @@ describe("the right to place a call", () => {
     expect(grants().length).toBe(before);
     await dial(counted);
     await toldIs(d, counted, "leads.settle");
-    expect(grants().slice(before)).toEqual([{ provider: "PROVIDER_ONE", rate_limit: RATE, max_wait_ms: 2000 }]);
+    expect(grants().slice(before)).toEqual([
+      { provider: "PROVIDER_ONE", rate_limit: RATE, max_wait_ms: 2000, valid_ms: 2000 },
+    ]);
     expect(d.told.findIndex((t) => t.what === "scheduler.grant" && t.params["rate_limit"] !== null)).toBeGreaterThan(
       d.told.findIndex((t) => t.what === "conversation.prepareMany" && t.params["lead_id"] === counted.lead_id),
     );
@@ -62,7 +64,7 @@ describe("the right to place a call", () => {
     await own.dial(order);
     await toldIs(own, order, "leads.settle");
     expect(own.told.filter((t) => t.what === "scheduler.grant").map((t) => t.params)).toEqual([
-      { provider: "PROVIDER_ONE", rate_limit: null, max_wait_ms: 2000 },
+      { provider: "PROVIDER_ONE", rate_limit: null, max_wait_ms: 2000, valid_ms: 2000 },
     ]);
     await own.stop();
   });
@@ -77,8 +79,8 @@ describe("the right to place a call", () => {
     await toldIs(d, order, "leads.settle");
     expect(dialled(order)).toBe(1);
   });
-  test.each<[string, number, Partial<DialJob>, number, string]>([
-    ["the process stood still past it", 1500, {}, 1600, "the right to place the call ran out"],
+  test.each<[string, number, Partial<DialJob>, number, string, number?]>([
+    ["the process stood still past it", 1500, {}, 1600, "the right to place the call ran out", 500],
     [
       "stopped between intent and dial for long (SIGSTOP)",
       1500,
@@ -87,7 +89,7 @@ describe("the right to place a call", () => {
       "the process stood still between the intent and the dial",
     ],
     ["the window closed meanwhile", 2000, { dial_until: "soon" }, 2000, "the calling window closed"],
-  ])("%s: not dialled, undone, the attempt unspent", async (_name, send_in_ms, over, pause, reason) => {
+  ])("%s: not dialled, undone, the attempt unspent", async (_name, send_in_ms, over, pause, reason, later_ms = 0) => {
     const order = limited(
       send_in_ms,
       over.dial_until === undefined ? {} : { dial_until: plusMs(clock.now(), 6900).toISOString() },
@@ -95,7 +97,10 @@ describe("the right to place a call", () => {
     await dial(order);
     await written(order);
     await clock.advance(pause);
-    expect(await toldIs(d, order, "leads.release")).toMatchObject({ reason, due_at: clock.now().toISOString() });
+    expect(await toldIs(d, order, "leads.release")).toMatchObject({
+      reason,
+      due_at: plusMs(clock.now(), later_ms).toISOString(),
+    });
     await toldIs(d, order, "numbers.releaseMany");
     expect([
       dialled(order),

@@ -2,7 +2,7 @@ import { createPermitPace } from "../../../services/dialer/outbound/permit-pace.
 
 describe("asking for dial permits", () => {
   test("never more than four at once, in order of arrival; a failed one makes room as well", async () => {
-    const pace = createPermitPace();
+    const pace = createPermitPace(() => 0.5);
     const ends: (() => void)[] = [];
     const begun: number[] = [];
     let most = 0;
@@ -30,8 +30,8 @@ describe("asking for dial permits", () => {
     expect(most).toBe(4);
   });
 
-  test("the time an intent took is asked for and half as much again, at most a second; it fades when intents are quick again", () => {
-    const pace = createPermitPace();
+  test("the time an intent took is asked for and half as much again, at most three seconds; it fades when intents are quick again", () => {
+    const pace = createPermitPace(() => 0.5);
     expect(pace.leadMs()).toBe(0);
     pace.intentTook(40);
     expect(pace.leadMs()).toBe(60);
@@ -40,6 +40,6 @@ describe("asking for dial permits", () => {
     for (let i = 0; i < 100; i++) pace.intentTook(5);
     expect(pace.leadMs()).toBe(7);
     pace.intentTook(60_000);
-    expect(pace.leadMs()).toBe(1000);
+    expect(pace.leadMs()).toBe(3000);
   });
 });

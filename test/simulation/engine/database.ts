@@ -57,6 +57,24 @@ const networkError = (): Error =>
 const IDLE_SHARE = 0.1;
 const READS = new Set(["find", "aggregate", "count"]);
 
+/** The database's time, as slow and as unsure to come as any read. */
+export function storeTime(stage: Stage, life: SimLife): Promise<Date> {
+  const { faults, world } = stage;
+  const lost = stage.strikes("store clock lost", (faults.storeLost + faults.storeReplyLost) * IDLE_SHARE)
+    ? networkError()
+    : null;
+  const slow = stage.strikes("store clock slow", faults.storeSlow * IDLE_SHARE) ? world.random.between(20, 3000) : 0;
+  const ms = world.random.between(0.2, 2) + slow;
+  // answered at any moment on its way
+  const out = world.random.between(0, ms);
+  return new Promise((resolve, reject) => {
+    world.after(out, null, () => {
+      const now = new Date(Math.floor(world.now));
+      world.after(ms - out, life, () => (lost ? reject(lost) : resolve(now)));
+    });
+  });
+}
+
 /** Everything a life does at the database. `change` lets a mutation put another operation in the place of one; null leaves it out. */
 export function storeAccess(stage: Stage, life: SimLife, change: (o: Operation) => Operation | null): Run {
   const { world } = stage;

@@ -1,6 +1,6 @@
 import type { Store } from "../../../shared/database/mongo.ts";
 import { currentLife, theScene } from "../engine/scene.ts";
-import { storeAccess } from "../engine/database.ts";
+import { storeAccess, storeTime } from "../engine/database.ts";
 import { simulatedModel } from "../engine/simulated-model.ts";
 
 export * from "../../../shared/database/mongo.ts";
@@ -17,5 +17,6 @@ export function openStore(): Store {
     close: () => Promise.resolve(),
     onRefused: () => undefined,
     isUp: () => true,
+    time: () => storeTime(stage, currentLife()),
   };
 }

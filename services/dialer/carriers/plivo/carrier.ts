@@ -22,7 +22,7 @@ export interface PlivoOptions extends RestOptions {
 async function dial(rest: PlivoRest, lookup: Lookup, request: DialRequest): Promise<DialAnswer> {
   const at = new Date();
   try {
-    const { request_uuid } = await rest.dial(dialBody(request));
+    const { request_uuid } = await rest.dial(dialBody(request), request.may_leave);
     const call_id: unknown = Array.isArray(request_uuid) ? request_uuid[0] : request_uuid;
     if (typeof call_id !== "string" || call_id === "")
       return { kind: "uncertain", reason: "the carrier's answer names no call" };

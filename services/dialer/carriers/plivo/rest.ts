@@ -1,7 +1,8 @@
 import { isRecord } from "../../../../shared/json.ts";
 import { fail } from "../../../../shared/errors.ts";
 import { errorCodeOf, Refusal } from "../carrier-errors.ts";
-import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS, type RecordingStream } from "../carrier-port.ts";
+import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS, type DialRequest, type RecordingStream } from "../carrier-port.ts";
+import { fetchLeaving, type HttpAnswer, type Send } from "../departure.ts";
 import { headWithin, streamOf } from "../recording-stream.ts";
 import { refusalOf } from "./refusals.ts";
 
@@ -51,7 +52,7 @@ export type Answer = Record<string, unknown>;
 /** Plivo's REST API of one account. Answers of 400 and above are thrown as Refusal; nothing is ever sent twice. */
 export interface PlivoRest {
   /** Rings a phone. */
-  dial(body: Answer): Promise<Answer>;
+  dial(body: Answer, may_leave: DialRequest["may_leave"]): Promise<Answer>;
   get(path: string, query?: Record<string, string>): Promise<Answer>;
   post(path: string, body: Answer): Promise<Answer>;
   remove(path: string): Promise<void>;
@@ -71,7 +72,7 @@ function parsed(text: string): unknown {
 }
 
 /** An answer's JSON object; {} for one without a body. Throws SyntaxError for anything else, Refusal from 300 on. */
-async function answerOf(response: Response): Promise<Answer> {
+async function answerOf(response: HttpAnswer): Promise<Answer> {
   const text = await response.text();
   const body = parsed(text);
   if (response.status >= 400) throw refusalOf(response.status, body, response.headers.get("retry-after"), new Date());
@@ -88,9 +89,15 @@ export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoR
   const authorization = `Basic ${Buffer.from(`${auth_id}:${auth_token}`).toString("base64")}`;
   const base = `${api_base ?? API}/v1/Account/${encodeURIComponent(auth_id)}/`;
 
-  const ask = async (method: string, path: string, timeout_ms: number, body?: Answer): Promise<Answer> =>
+  const ask = async (
+    method: string,
+    path: string,
+    timeout_ms: number,
+    body?: Answer,
+    send: Send = fetch,
+  ): Promise<Answer> =>
     answerOf(
-      await fetch(base + path, {
+      await send(base + path, {
         method,
         redirect: "error",
         signal: AbortSignal.timeout(timeout_ms),
@@ -123,7 +130,7 @@ export function openRest({ auth_id, auth_token, api_base }: RestOptions): PlivoR
   };
 
   return {
-    dial: (body) => ask("POST", "Call/", DIAL_TIMEOUT_MS, body),
+    dial: (body, may_leave) => ask("POST", "Call/", DIAL_TIMEOUT_MS, body, fetchLeaving(may_leave)),
     get: (path, query = {}) =>
       ask("GET", Object.keys(query).length === 0 ? path : `${path}?${new URLSearchParams(query)}`, ASK_TIMEOUT_MS),
     post: (path, body) => ask("POST", path, ASK_TIMEOUT_MS, body),

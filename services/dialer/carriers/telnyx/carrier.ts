@@ -1,5 +1,5 @@
 import { fail } from "../../../../shared/errors.ts";
-import { DIAL_TIMEOUT_MS, type CarrierPort } from "../carrier-port.ts";
+import type { CarrierPort } from "../carrier-port.ts";
 import { dialAnswerOf } from "./refusals.ts";
 import { inboundOf, isAtItsAddress, translate } from "./callbacks.ts";
 import { unreachable } from "../carrier-errors.ts";
@@ -43,7 +43,7 @@ export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
     async dial(request) {
       try {
         const call_id = textOf(
-          recordOf((await rest.post("/calls", dialBody(options.connection_id, request), DIAL_TIMEOUT_MS))["data"])[
+          recordOf((await rest.dial(dialBody(options.connection_id, request), request.may_leave))["data"])[
             "call_control_id"
           ],
         );

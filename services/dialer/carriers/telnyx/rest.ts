@@ -1,4 +1,5 @@
-import { ASK_TIMEOUT_MS } from "../carrier-port.ts";
+import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS, type DialRequest } from "../carrier-port.ts";
+import { fetchLeaving, type HttpAnswer, type Send } from "../departure.ts";
 import { refusalOf } from "./refusals.ts";
 import { parsed, recordOf } from "../json.ts";
 
@@ -13,7 +14,9 @@ export interface Rest {
   /** Where the API is, without its version. */
   readonly origin: string;
   /** Asks with a body (POST) or without (GET) and gives the answer's `data` beside what stands around it. */
-  post(path: string, body: Record<string, unknown>, timeout_ms?: number): Promise<Record<string, unknown>>;
+  post(path: string, body: Record<string, unknown>): Promise<Record<string, unknown>>;
+  /** Rings a phone. */
+  dial(body: Record<string, unknown>, may_leave: DialRequest["may_leave"]): Promise<Record<string, unknown>>;
   get(path: string, query?: Record<string, string>): Promise<Record<string, unknown>>;
 }
 
@@ -25,7 +28,7 @@ const FIRST_BAD_STATUS = 300;
 /** A part of a path, escaped as little as Telnyx's own client does: call ids hold colons. */
 export const pathPart = (text: string): string => text.replace(/[^A-Za-z0-9\-._~!$&'()*+,;=:@]+/g, encodeURIComponent);
 
-async function bounded(response: Response): Promise<string> {
+async function bounded(response: HttpAnswer): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
@@ -44,8 +47,9 @@ export function openRest({ api_key, api_base }: RestOptions): Rest {
     path: string,
     body: Record<string, unknown> | null,
     timeout_ms: number,
+    send: Send = fetch,
   ): Promise<Record<string, unknown>> => {
-    const response = await fetch(`${origin}/v2${path}`, {
+    const response = await send(`${origin}/v2${path}`, {
       method,
       redirect: "manual",
       signal: AbortSignal.timeout(timeout_ms),
@@ -63,7 +67,8 @@ export function openRest({ api_key, api_base }: RestOptions): Rest {
   };
   return {
     origin,
-    post: (path, body, timeout_ms = ASK_TIMEOUT_MS) => ask("POST", path, body, timeout_ms),
+    post: (path, body) => ask("POST", path, body, ASK_TIMEOUT_MS),
+    dial: (body, may_leave) => ask("POST", "/calls", body, DIAL_TIMEOUT_MS, fetchLeaving(may_leave)),
     get: (path, query = {}) =>
       ask(
         "GET",

@@ -3,6 +3,7 @@ import { fail } from "../../../../shared/errors.ts";
 import { Refusal, refusedCommand, unreachable } from "../carrier-errors.ts";
 import { wholeOf } from "../json.ts";
 import type { Capabilities, CarrierPort, DialAnswer, DialRequest } from "../carrier-port.ts";
+import { leaving } from "../departure.ts";
 import { translate } from "./callbacks.ts";
 import { dialParams } from "./dial-request.ts";
 import { emptyDocument, xmlAnswer } from "../xml.ts";
@@ -43,7 +44,7 @@ async function dialOnce(rest: () => Promise<Twilio>, request: DialRequest): Prom
     };
   }
   try {
-    const { sid, queueTime } = await client.calls.create(params);
+    const { sid, queueTime } = await leaving(request.may_leave, () => client.calls.create(params));
     return { kind: "placed", call_id: sid, queued_ms: wholeOf(queueTime) ?? 0 };
   } catch (error) {
     return dialAnswerOf(error);

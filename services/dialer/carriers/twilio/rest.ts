@@ -1,7 +1,10 @@
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
 import type { Twilio } from "twilio";
 import type RequestClient from "twilio/lib/base/RequestClient.js";
 import type response from "twilio/lib/http/response.js";
 import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS } from "../carrier-port.ts";
+import { holding } from "../departure.ts";
 import { refusalOf } from "./refusals.ts";
 
 /** What the REST client needs. `api_base` null: Twilio's own. */
@@ -13,6 +16,7 @@ export interface RestOptions {
 
 /** Sockets: more than the dialer ever has requests in flight, so that none queues past its intent's deadline. */
 const MAX_SOCKETS = 640;
+const AGENT = { timeout: DIAL_TIMEOUT_MS, keepAlive: true, maxSockets: MAX_SOCKETS, maxTotalSockets: MAX_SOCKETS };
 
 /** The same address at another origin, for a proxy or a simulator. */
 export function movedTo(api_base: string | null, uri: string): string {
@@ -43,12 +47,10 @@ export async function openRest(options: RestOptions): Promise<Twilio> {
       return answer;
     }
   }
-  const httpClient = new OnceClient({
-    timeout: DIAL_TIMEOUT_MS,
-    autoRetry: false,
-    keepAlive: true,
-    maxSockets: MAX_SOCKETS,
-    maxTotalSockets: MAX_SOCKETS,
-  });
+  const httpClient = new OnceClient({ ...AGENT, autoRetry: false });
+  const { defaults } = httpClient.axios;
+  // behind a proxy the agent is the proxy's own: its requests wait for no connection
+  if (defaults.httpsAgent instanceof HttpsAgent) holding(defaults.httpsAgent);
+  defaults.httpAgent = holding(new HttpAgent(AGENT));
   return twilio(options.account_sid, options.auth_token, { httpClient, autoRetry: false });
 }

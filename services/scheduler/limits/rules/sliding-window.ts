@@ -8,8 +8,8 @@ export interface RateLimit {
 }
 
 /**
- * The sliding-window log of a limit: the instants of its last permits (`ring`), oldest first. Every entry stands for `group`
- * permits by the time of their last one; the newest contains `filled` of them and was opened at `opened`. Up to LOG_ENTRIES
+ * The sliding-window log of a limit: its last permits (`ring`), oldest first, each by the latest instant at which it may be used less
+ * GRANT_VALID_MS. Every entry stands for `group` permits by the time of their last one; the newest contains `filled` of them and was opened at `opened`. Up to LOG_ENTRIES
  * permits are kept one by one. `closed_until`: no permit lies before it.
  */
 export interface WindowLog {
@@ -34,8 +34,21 @@ export function layoutFor(max: number): { group: number; entries: number } {
   return { group, entries: Math.floor(max / group) };
 }
 
-/** The window in ms, with the time in which a permit may still be used: so calls, not only permits, keep the limit. */
+/**
+ * The window in ms, with the time in which a permit may still be used: so calls, not only permits, keep the limit. A permit that is valid for longer
+ * is entered later by as much.
+ */
 export const windowMs = (limit: RateLimit): number => limit.window_ms + GRANT_VALID_MS;
+
+/** A permit is valid for no more than this part of its window: as much of the limit stays unused where each is used at once. */
+const VALID_PART = 20;
+
+/** How long a permit of this limit is valid that is wanted to be valid for so long, ms. */
+export const validMs = (limit: RateLimit, wanted_ms: number): number =>
+  Math.max(GRANT_VALID_MS, Math.min(wanted_ms, Math.floor(limit.window_ms / VALID_PART)));
+
+/** The entry of a permit that may be used until then: what is counted is the latest instant at which its call may leave. */
+export const entryOf = (until: Date): Date => plusMs(until, -GRANT_VALID_MS);
 
 /** Whether the log is laid out for this limit. A log of single permits may be longer: its newest entries count. */
 export const hasLayout = (log: WindowLog, max: number): boolean => {

@@ -31,8 +31,9 @@ function telnyx(answers: Record<string, unknown>): { rest: Rest; asked: string[]
     if (answer instanceof Error) return Promise.reject(answer);
     return Promise.resolve((answer ?? { data: [] }) as Record<string, unknown>);
   };
+  const nothing = () => Promise.reject(new Error("nothing is changed here"));
   return {
-    rest: { origin: "https://x", get, post: () => Promise.reject(new Error("nothing is changed here")) },
+    rest: { origin: "https://x", get, post: nothing, dial: nothing },
     asked,
   };
 }
