@@ -13,6 +13,8 @@ export interface Container {
   ports?: string[];
   networks: string[];
   volumes?: string[];
+  configs?: { source: string; target: string }[];
+  secrets?: { source: string; target: string }[];
   profiles?: string[];
   restart: string;
   stop_grace_period: string;
@@ -25,6 +27,8 @@ export interface ComposeFile {
   services: Record<string, Container>;
   networks: Record<string, unknown>;
   volumes: Record<string, unknown>;
+  configs: Record<string, { file: string }>;
+  secrets: Record<string, { file: string }>;
 }
 
 type Variables = Record<string, string | undefined>;

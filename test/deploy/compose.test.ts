@@ -1,12 +1,15 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv } from "ajv";
+import { makeBusUsers } from "../../shared/bus/bus-keys.ts";
+import { busSigners } from "../../shared/bus/bus-signers.ts";
 import { contracts } from "../../shared/contracts/index.ts";
 import { readEnv } from "../../shared/process/env.ts";
-import { VARIABLES, type Variable } from "../../shared/process/variables.ts";
+import { VARIABLES } from "../../shared/process/variables.ts";
 import { codeOf } from "../house/code.ts";
 import { readProject, ROOT } from "../house/sources.ts";
-import { environmentOf, interpolate, read, readCompose, readEnvFile, secondsOf, variablesIn } from "./compose-file.ts";
+import { environmentOf, interpolate, read, readCompose, readEnvFile, secondsOf } from "./compose-file.ts";
 
 const compose = readCompose();
 const names = Object.keys(contracts);
@@ -50,11 +53,26 @@ const readBy = (name: string): string[] =>
     .sort();
 
 /** What every process reads: moleculer.config.ts and shared/. NODE_ID is left to the default, which is unique per container. */
-const EVERYWHERE = ["LOG_LEVEL", "NAMESPACE", "NODE_ENV", "SHUTDOWN_GRACE_SECONDS", "TRANSPORTER"];
+const EVERYWHERE = ["BUS_KEYS_FILE", "BUS_TRUST", "LOG_LEVEL", "NAMESPACE", "NATS_NKEY_FILE", "NODE_ENV", "SHUTDOWN_GRACE_SECONDS", "TRANSPORTER"]; // prettier-ignore
+
+/** What npm run nats:users makes, for containers that get it as secrets. */
+const users = mkdtempSync(join(tmpdir(), "callagent-compose-"));
+makeBusUsers(users, "callagent");
+afterAll(() => rmSync(users, { recursive: true }));
+/** Where a container finds its secrets, on this machine. */
+const withSecrets = (name: string, env: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(env).map(([variable, value]) => {
+      const source = container(name).secrets?.find((s) => value === `/run/secrets/${s.target}`)?.source;
+      return [
+        variable,
+        source === undefined ? value : interpolate(compose.secrets[source]?.file ?? "", { NATS_USERS: users }),
+      ];
+    }),
+  );
 
 /** What a deployment fills in. */
 const PRODUCTION = {
-  NATS_PASSWORD: "secret",
   JWT_PRIVATE_KEY: "-----BEGIN PRIVATE KEY-----",
   PUBLIC_HTTP_URL: "https://calls.example.com",
   PUBLIC_WS_URL: "wss://media.example.com",
@@ -93,6 +111,8 @@ describe("docker-compose.yml against the schema", () => {
       for (const other of Object.keys(c.depends_on ?? {}))
         expect(`${name} -> ${other}: ${other in compose.services}`).toBe(`${name} -> ${other}: true`);
       for (const network of c.networks) expect(compose.networks).toHaveProperty(network);
+      for (const { source } of c.configs ?? []) expect(compose.configs).toHaveProperty(source);
+      for (const { source } of c.secrets ?? []) expect(compose.secrets).toHaveProperty(source);
       for (const volume of c.volumes ?? []) expect(compose.volumes).toHaveProperty(volume.split(":")[0] ?? "");
       if (c.build) expect(exists(join(c.build.context, c.build.dockerfile))).toBe(true);
     }
@@ -168,6 +188,23 @@ describe("the containers", () => {
   });
 });
 
+describe("the containers' keys", () => {
+  const fileOf = ({ file }: { file: string }): string => interpolate(file, { NATS_USERS: users });
+  test("are what npm run nats:users makes; a service sees its own alone, the NATS server none", () => {
+    const made = readdirSync(users).map((name) => join(users, name));
+    const { "nats-server": server, ...others } = compose.configs;
+    expect(existsSync(join(ROOT, server?.file ?? "?"))).toBe(true);
+    expect([...Object.values(compose.secrets), ...Object.values(others)].map(fileOf).sort()).toEqual(made.sort());
+    for (const name of names)
+      expect(container(name).secrets?.map(({ source }) => source)).toEqual([`bus-${name}`, "bus-keys"]);
+    expect(Object.values(compose.services).filter((c) => c.secrets).length).toBe(names.length);
+    expect(container("nats").configs?.map(({ target }) => target)).toEqual([
+      "/etc/nats/server.conf",
+      "/etc/nats/users.conf",
+    ]);
+  });
+});
+
 describe("the containers' environment", () => {
   test.each(names)("%s gets exactly what its code reads", (name) => {
     const usesStore = codeOfService(name).some((code) => /\bstore\(\)/.test(code));
@@ -194,9 +231,13 @@ describe("the containers' environment", () => {
     ]),
   )("%s accepts its environment with %s", (name, _what, variables) => {
     const missing = new Set<string>();
-    const env = readEnv(environmentOf(container(name), variables, missing));
+    const env = readEnv(withSecrets(name, environmentOf(container(name), variables, missing)));
     expect([...missing]).toEqual([]);
-    expect(env.TRANSPORTER).toMatch(/^nats:\/\/callagent:\w+@nats:4222$/);
+    expect([env.TRANSPORTER, env.BUS_TRUST, busSigners(env).signers?.name]).toEqual([
+      "nats://nats:4222",
+      "signed",
+      name,
+    ]);
     expect(env.NODE_ENV).toBe(variables === PRODUCTION ? "production" : "development");
     if ("MONGODB_URI" in (container(name).environment ?? {}))
       expect(env.MONGODB_URI).toBe("mongodb://mongo:27017/callagent?replicaSet=rs0");
@@ -217,9 +258,9 @@ describe("the containers' environment", () => {
   });
 
   test("production refuses what only the simulators may", () =>
-    expect(() => readEnv({ ...environmentOf(container("webhook"), SIMULATED), NODE_ENV: "production" })).toThrow(
-      /WEBHOOK_ALLOW_PRIVATE/,
-    ));
+    expect(() =>
+      readEnv({ ...withSecrets("webhook", environmentOf(container("webhook"), SIMULATED)), NODE_ENV: "production" }),
+    ).toThrow(/WEBHOOK_ALLOW_PRIVATE/));
 
   test("the simulators' addresses and account are the containers' own", () => {
     const at = (name: string): URL => new URL(String(SIMULATED[name as keyof typeof SIMULATED]));
@@ -249,43 +290,5 @@ describe("the containers' environment", () => {
     expect(commandOf("models")).toContain(
       `--model=${environmentOf(container("conversation"), SIMULATED)["OPENAI_MODEL"]}`,
     );
-  });
-});
-
-describe("deploy/env.example", () => {
-  const lines = readEnvFile("deploy/env.example", true);
-
-  test.each(Object.entries<Variable>(VARIABLES))(
-    "has %s once, with its default and what it is for",
-    (name, variable) => {
-      const found = lines.filter((l) => l.name === name);
-      expect(found.map((l) => l.value)).toEqual([String(variable.default ?? "")]);
-      expect(found[0]?.above).toContain(`# ${variable.doc}`);
-      for (const word of [...(variable.values ?? []), variable.min, variable.max])
-        if (word !== undefined) expect(found[0]?.above).toContain(String(word));
-    },
-  );
-
-  test("has what docker-compose.yml takes, and nothing that nobody reads", () => {
-    const taken = variablesIn(read("docker-compose.yml"));
-    const listed = lines.map((l) => l.name);
-    expect(taken.filter((name) => !listed.includes(name))).toEqual([]);
-    expect(listed.filter((name) => !(name in VARIABLES) && !taken.includes(name))).toEqual([]);
-    expect(new Set(listed).size).toBe(listed.length);
-  });
-
-  test("shows the defaults that docker-compose.yml has", () => {
-    const text = read("docker-compose.yml");
-    for (const { name, value } of lines.filter((l) => !(l.name in VARIABLES))) {
-      const defaults = new Set(
-        [...text.matchAll(new RegExp(String.raw`\$\{${name}(?::-([^}]*)|:\?[^}]*)\}`, "g"))].map((m) => m[1] ?? ""),
-      );
-      expect([name, [...defaults]]).toEqual([name, [value]]);
-    }
-  });
-
-  test("changes nothing as it is, nor when all of it is uncommented", () => {
-    expect(readEnvFile("deploy/env.example")).toEqual([]);
-    expect(readEnv(Object.fromEntries(lines.map((l) => [l.name, l.value])))).toEqual(readEnv({}));
   });
 });

@@ -1,12 +1,18 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { hostname } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { ServiceBroker } from "moleculer";
 import { freePort } from "../../local/tools/stack/ports.ts";
-import { readCompose } from "./compose-file.ts";
+import { makeBusUsers, seedFile } from "../../shared/bus/bus-keys.ts";
+import { BusTransporter } from "../../shared/bus/bus-transporter.ts";
+import { natsOptions } from "../../shared/bus/nats-options.ts";
+import { readEnv } from "../../shared/process/env.ts";
+import { rootLog } from "../../shared/process/log.ts";
+import { read, readCompose } from "./compose-file.ts";
 import { ROOT } from "../house/sources.ts";
 
 const START_MS = 30_000;
@@ -31,34 +37,34 @@ describe("the health check over the bus", () => {
   let address: string;
   let port: number;
   let broker: ServiceBroker;
+  const users = mkdtempSync(join(tmpdir(), "callagent-health-"));
+  const key = join(users, seedFile("leads"));
+  const log = rootLog(readEnv({ LOG_LEVEL: "silent" }));
 
   const nodeOf = (nodeID: string): ServiceBroker =>
     new ServiceBroker({
       namespace: "healthy",
       nodeID,
       logger: false,
-      transporter: address as unknown as NonNullable<ConstructorParameters<typeof ServiceBroker>[0]>["transporter"] &
-        string,
+      internalServices: false,
+      transporter: new BusTransporter({ ...natsOptions({ TRANSPORTER: address, NATS_NKEY_FILE: key }) }, log, true),
     });
 
   beforeAll(async () => {
     port = await freePort();
     const http = await freePort();
-    const [program = "?", ...flags] = readCompose().services["nats"]?.command ?? [];
-    const values: Record<string, string> = {
-      "--addr": "127.0.0.1",
-      "--port": String(port),
-      "--http_port": String(http),
-      "--user": "callagent",
-      "--pass": "secret",
-    };
-    const own = flags.map((flag) => {
-      const name = flag.split("=")[0] ?? "";
-      return `${name}=${values[name]}`;
-    });
-    address = `nats://callagent:secret@127.0.0.1:${port}`;
+    makeBusUsers(users, "healthy");
+    const { command, configs } = readCompose().services["nats"] ?? {};
+    const conf = read("deploy/nats/server.conf");
+    expect([command, configs?.[0]?.target]).toEqual([
+      ["nats-server", "--config", "/etc/nats/server.conf"],
+      "/etc/nats/server.conf",
+    ]);
+    const own = conf.replace("0.0.0.0:4222", `127.0.0.1:${port}`).replace("0.0.0.0:8222", `127.0.0.1:${http}`);
+    writeFileSync(join(users, "server.conf"), own);
+    address = `nats://127.0.0.1:${port}`;
     const path = [process.env["PATH"] ?? "", "/usr/sbin"].join(delimiter);
-    nats = spawn(program, own, { env: { PATH: path }, stdio: "ignore" });
+    nats = spawn("nats-server", ["--config", join(users, "server.conf")], { env: { PATH: path }, stdio: "ignore" });
     await once(nats, "spawn");
     const end = Date.now() + START_MS;
     while (
@@ -76,9 +82,15 @@ describe("the health check over the bus", () => {
   afterAll(async () => {
     await broker?.stop();
     nats?.kill();
+    rmSync(users, { recursive: true });
   });
 
-  const env = (over: Record<string, string> = {}) => ({ TRANSPORTER: address, NAMESPACE: "healthy", ...over });
+  const env = (over: Record<string, string> = {}) => ({
+    TRANSPORTER: address,
+    NATS_NKEY_FILE: key,
+    NAMESPACE: "healthy",
+    ...over,
+  });
 
   test("is good while this container's node answers", async () =>
     expect(await health(env())).toEqual({ code: 0, said: "" }));
@@ -95,12 +107,14 @@ describe("the health check over the bus", () => {
     START_MS,
   );
   test("is bad when the bus refuses us, and the password stays out of what is said", async () => {
-    const { code, said } = await health(env({ TRANSPORTER: address.replace("secret", "guessed") }));
+    const { code, said } = await health(
+      env({ TRANSPORTER: address.replace("//", "//leads:guessed@"), NATS_NKEY_FILE: "" }),
+    );
     expect(code).toBe(1);
     expect(said).toMatch(/Authorization/i);
     expect(said).not.toContain("guessed");
   });
-  test("asks any server of a cluster, as the user at its first", async () => {
+  test("asks any server of a cluster", async () => {
     const list = `${address.replace(String(port), String(await freePort()))},nats://127.0.0.1:${port}`;
     expect(await health(env({ TRANSPORTER: list }))).toEqual({ code: 0, said: "" });
   });
