@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { freePort } from "../tools/stack/ports.ts";
+import { NATS_PROGRAM_VARIABLE } from "../tools/stack/split-bus.ts";
 import { hasProgram, PROGRAM_ENV, runProgram } from "./program.ts";
 
 const APT_MS = 120_000;
@@ -47,10 +48,14 @@ const READY = /Server is ready/;
 export async function startNats({ config }: { config?: string } = {}): Promise<NatsServer> {
   const port = await freePort();
   const more = config === undefined ? [] : ["--config", config];
-  const child = spawn("nats-server", ["--addr", "127.0.0.1", "--port", String(port), ...more], {
-    env: PROGRAM_ENV,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
+  const child = spawn(
+    process.env[NATS_PROGRAM_VARIABLE] ?? "nats-server",
+    ["--addr", "127.0.0.1", "--port", String(port), ...more],
+    {
+      env: PROGRAM_ENV,
+      stdio: ["ignore", "ignore", "pipe"],
+    },
+  );
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   await new Promise<void>((resolve, reject) => {
     child.once("error", reject);

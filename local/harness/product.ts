@@ -60,7 +60,7 @@ export interface LedgerEntry {
 }
 
 /** How the product is started for a test. */
-export interface ProductOptions extends Pick<StackOptions, "replicas" | "between" | "openFiles" | "treeOf" | "bus"> {
+export interface ProductOptions extends Pick<StackOptions, "replicas" | "between" | "openFiles" | "treeOf"> {
   split?: boolean;
   engine?: Engine;
   timeScale?: number;
@@ -125,7 +125,6 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     database: `t_${randomUUID().slice(0, 8)}`,
     ...(options.replicas ? { replicas: options.replicas } : {}),
     ...(options.between ? { between: options.between } : {}),
-    ...(options.bus ? { bus: options.bus } : {}),
     ...(options.treeOf ? { treeOf: options.treeOf } : {}),
     ...(options.openFiles ? { openFiles: options.openFiles } : {}),
     env: options.env ?? {},

@@ -1,8 +1,9 @@
 import { documentdb } from "./documentdb/documentdb.ts";
+import { nats } from "./nats/nats.ts";
 import type { Part } from "./part.ts";
 
 /** Every real server there is. */
-export const PARTS: readonly Part[] = [documentdb];
+export const PARTS: readonly Part[] = [documentdb, nats];
 
 /** What a part misses on this machine. */
 export const missingFor = (part: Part): string[] =>

@@ -11,8 +11,11 @@ import { configuration, plan } from "../scheduler/fixtures/gate-inputs.ts";
 import { wrongWith } from "./commands.ts";
 import { blocksOf, codeSpansOf, pageAt, pages, type Block, type Page } from "./pages.ts";
 
-/** Blocks that another test runs as they are: the walkthrough (test/e2e/npm-start.test.ts) and the script (test/local/tools/converse). */
-const RUN_ELSEWHERE = [/^\. \.callagent\/sample\.env/, /^template: order-confirmation/];
+/**
+ * Blocks that another test runs as they are: the walkthrough (test/e2e/npm-start.test.ts), the script (test/local/tools/converse), and the commands and
+ * variables of the bus (test/deploy/bus-commands.test.ts).
+ */
+const RUN_ELSEWHERE = [/^BUS=\//, /^TRANSPORTER=tls:/, /^\. \.callagent\/sample\.env/, /^template: order-confirmation/];
 
 const templateIssues = issueChecker(TemplatePatch);
 const sources = readProject().filter((file) => file.path.endsWith(".ts"));

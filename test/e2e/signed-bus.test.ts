@@ -5,6 +5,7 @@ import { connect } from "nats";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { asExpected } from "../../local/tools/demo/lead-run.ts";
 import { parseRows } from "../../local/tools/demo/leads-csv.ts";
+import { splitBusOptions } from "../../local/tools/stack/split-bus.ts";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
 import { asAdmin } from "../../local/harness/stage.ts";
 import { KEYS_FILE, seedFile } from "../../shared/bus/bus-keys.ts";
@@ -28,6 +29,8 @@ const ROWS = 12;
 let product: Product;
 const brokers: ServiceBroker[] = [];
 let transporter = "";
+/** With test:real the bus has TLS. */
+const { tls } = splitBusOptions(process.env);
 
 beforeAll(async () => {
   product = await startProduct({
@@ -52,6 +55,7 @@ async function thiefOf(service: ServiceName): Promise<{ bus: Bus; refused: strin
     LOG_LEVEL: "warn",
     TRANSPORTER: transporter,
     NATS_NKEY_FILE: key,
+    NATS_CA_FILE: tls?.ca,
     BUS_KEYS_FILE: product.folder.at(join("bus", KEYS_FILE)),
     BUS_TRUST: "signed",
   });
@@ -95,7 +99,8 @@ test(
 );
 
 test("nobody is let on the bus without a key", async () => {
-  await expect(connect({ servers: new URL(transporter).host, reconnect: false })).rejects.toThrow(/Authorization/i);
+  const nobody = natsOptions({ TRANSPORTER: transporter, NATS_CA_FILE: tls?.ca });
+  await expect(connect({ ...nobody, reconnect: false })).rejects.toThrow(/Authorization/i);
 });
 
 test(

@@ -18,4 +18,8 @@ export const STEPS: Record<string, readonly Step[]> = {
     withNats(jestStep("e2e", false, ["test/e2e/"])),
     jestStep("contract", false, ["test/(?!gateway)[a-z]+/contract/", "test/shared/database/"]),
   ],
+  nats: [
+    jestStep("bus", true, ["test/e2e/signed-bus.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
+    jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"]),
+  ],
 };

@@ -31,6 +31,23 @@ export interface SplitBus {
   envOf(service: ServiceName): Record<string, string>;
 }
 
+/** Names another NATS server's program, and the folder of TLS files that it is to use. */
+export const NATS_PROGRAM_VARIABLE = "CALLAGENT_NATS_SERVER";
+export const NATS_TLS_VARIABLE = "CALLAGENT_NATS_TLS";
+
+/** The TLS files of a folder. */
+export const tlsFilesIn = (folder: string): TlsFiles => ({
+  ca: join(folder, "ca.pem"),
+  cert: join(folder, "server.pem"),
+  key: join(folder, "server.key"),
+});
+
+/** What the environment says of the bus. */
+export function splitBusOptions(env: NodeJS.ProcessEnv): SplitBusOptions {
+  const { [NATS_PROGRAM_VARIABLE]: program, [NATS_TLS_VARIABLE]: tls } = env;
+  return { ...(program ? { program } : {}), ...(tls ? { tls: tlsFilesIn(tls) } : {}) };
+}
+
 const FOLDER = "bus";
 const CONFIG = "server.conf";
 

@@ -7,7 +7,7 @@ import { freePort } from "./ports.ts";
 import { script } from "./project-root.ts";
 import { localSecrets, type LocalSecrets } from "./secrets.ts";
 import { accountsOf, serviceEnv } from "./service-environment.ts";
-import { startSplitBus, type SplitBusOptions } from "./split-bus.ts";
+import { splitBusOptions, startSplitBus } from "./split-bus.ts";
 import { serviceCommand, splitProcesses, type Replicas } from "./service-processes.ts";
 import type { Child } from "./supervisor.ts";
 
@@ -34,8 +34,6 @@ export interface StackOptions extends ChildObserver {
   between?: Between;
   /** The engine of conversations whose template and configuration name none; absent: relay, whose speech can run faster than the clock. */
   engine?: Engine;
-  /** The bus of a split stack. */
-  bus?: SplitBusOptions;
   /** The tree that a child of a split stack runs from, asked at each of its starts; absent: this one. With it the bus is open to all. */
   treeOf?: (child: string) => string;
   /** Files and sockets that each service process may have open; absent: as many as this one. */
@@ -102,7 +100,7 @@ async function startBacking(group: ChildGroup, o: StackOptions, secrets: LocalSe
 
 /** One process per service, on a bus of their own. */
 async function startSplit(group: ChildGroup, o: StackOptions, mongo: string, env: Env): Promise<void> {
-  const bus = await startSplitBus(group, o.folder, { open: o.treeOf !== undefined, ...o.bus });
+  const bus = await startSplitBus(group, o.folder, { open: o.treeOf !== undefined, ...splitBusOptions(process.env) });
   await migrateDatabase(mongo);
   for (const { name, service, env: own } of await splitProcesses(o.replicas ?? {})) {
     const folder = join("services", service);
