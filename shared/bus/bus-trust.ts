@@ -37,12 +37,20 @@ export interface BusTrust {
 const headersWith = (token: string | undefined): Record<string, string> | undefined =>
   token === undefined ? undefined : { [HEADER]: token };
 
+/** The service of an action. */
+function ownerOf(action: string): ServiceName | null {
+  const owner = action.slice(0, action.indexOf("."));
+  return isServiceName(owner) ? owner : null;
+}
+
 const isBy = (value: unknown): value is By => isRecord(value) && typeof value["id"] === "string";
 
 /** Why a call is refused; null: it is admitted. */
-function refusalOf(known: Signatures, self: ServiceName, action: string, params: unknown, token: unknown) {
-  const caller = typeof token === "string" ? known.callerOf(token, self) : null;
-  if (caller === null) return { caller, why: "its caller is not signed" };
+function refusalOf(known: Signatures | null, action: string, params: unknown, token: unknown) {
+  const owner = ownerOf(action);
+  const caller = typeof token === "string" && owner !== null ? (known?.callerOf(token, owner) ?? null) : null;
+  if (known === null || caller === null)
+    return { caller, why: "its caller's token is missing, expired or not signed for it" };
   if (!mayCall(caller, action)) return { caller, why: `${caller} has no right to it` };
   if (isRecord(params) && "by" in params && !(isBy(params["by"]) && known.isProven(params["by"])))
     return { caller, why: "auth has not signed who asks" };
@@ -64,23 +72,27 @@ export function busTrust(
   const tokenIn = ({ headers }: Arrived): unknown => (isRecord(headers) ? headers[HEADER] : undefined);
   return {
     callHeaders: (action) => {
-      const owner = action.slice(0, action.indexOf("."));
-      return headersWith(isServiceName(owner) ? known?.tokenFor(owner) : undefined);
+      const owner = ownerOf(action);
+      return headersWith(owner === null ? undefined : known?.tokenFor(owner));
     },
     eventHeaders: () => headersWith(known?.tokenFor("events")),
     admit(action, params, arrived) {
-      if (!strict || known === null || signers === null) return;
-      const refused = refusalOf(known, signers.name, action, params, tokenIn(arrived));
+      if (!strict) return;
+      const refused = refusalOf(known, action, params, tokenIn(arrived));
       if (refused === null) return;
       tell({ action, caller: refused.caller }, refused.why, arrived.nodeID);
       fail("FORBIDDEN", `${action} is refused: ${refused.why}.`);
     },
     hears(event, arrived) {
-      if (!strict || known === null) return true;
+      if (!strict) return true;
       const token = tokenIn(arrived);
-      const caller = typeof token === "string" ? known.callerOf(token, "events") : null;
+      const caller = typeof token === "string" ? (known?.callerOf(token, "events") ?? null) : null;
       if (caller !== null && mayEmit(caller, event)) return true;
-      tell({ bus_event: event, caller }, caller === null ? "its sender is not signed" : "no right", arrived.nodeID);
+      tell(
+        { bus_event: event, caller },
+        caller === null ? "its sender's token is missing, expired or not signed" : `${caller} has no right to it`,
+        arrived.nodeID,
+      );
       return false;
     },
     proven: (by) => (known !== null && signers?.name === "auth" ? { ...by, proof: known.proofOf(by) } : by),

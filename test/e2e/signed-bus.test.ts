@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceBroker } from "moleculer";
+import { MongoClient } from "mongodb";
 import { connect } from "nats";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { asExpected } from "../../local/tools/demo/lead-run.ts";
@@ -25,6 +26,8 @@ const START_MS = 120_000;
 const TEST_MS = 120_000;
 /** Of the sample leads, this many. */
 const ROWS = 12;
+/** An expiry with a signature of Ed25519 behind it. */
+const PROOF = /"proof"|\b[0-9]{10}\.[A-Za-z0-9_-]{86}\b/;
 
 let product: Product;
 const brokers: ServiceBroker[] = [];
@@ -97,6 +100,23 @@ test(
   },
   TEST_MS,
 );
+
+test("proofs of who asks are neither stored nor logged", async () => {
+  const client = await MongoClient.connect(product.stack.mongoUri);
+  try {
+    const found: string[] = [];
+    let read = 0;
+    for (const { collectionName } of await client.db().collections())
+      for await (const doc of client.db().collection(collectionName).find()) {
+        read++;
+        if (PROOF.test(JSON.stringify(doc))) found.push(collectionName);
+      }
+    expect([read > ROWS, found]).toEqual([true, []]);
+    expect(product.log.filter((line) => PROOF.test(JSON.stringify(line)))).toEqual([]);
+  } finally {
+    await client.close();
+  }
+});
 
 test("nobody is let on the bus without a key", async () => {
   const nobody = natsOptions({ TRANSPORTER: transporter, NATS_CA_FILE: tls?.ca });
