@@ -38,8 +38,11 @@ export function chunks<T>(
 }
 
 /** The first of the items, as many as fit into one message; one at least, or a list cut in pages would never end. */
-export const fitting = <T>(items: readonly T[], bytesOf: (item: T) => number = jsonBytes): T[] =>
-  chunks(items, { maxItems: Number.POSITIVE_INFINITY, bytesOf })[0] ?? [];
+export const fitting = <T>(
+  items: readonly T[],
+  bytesOf: (item: T) => number = jsonBytes,
+  maxBytes: number = MAX_MESSAGE_BYTES,
+): T[] => chunks(items, { maxItems: Number.POSITIVE_INFINITY, bytesOf, maxBytes })[0] ?? [];
 
 /** Of JSON: the brackets of a list or an object; the comma behind an item, and the colon behind a name. */
 const BRACKETS_BYTES = 2;

@@ -1,6 +1,6 @@
 import { Errors } from "moleculer";
 import { isPassing, isRefused } from "./database/database-errors.ts";
-import { isRecord } from "./json.ts";
+import { isRecord, jsonBytes } from "./json.ts";
 
 /**
  * The one catalogue of errors: code -> its meaning for a person, and whether the same request may succeed later.
@@ -53,6 +53,7 @@ export const CATALOGUE = {
   STORE_UNAVAILABLE: { title: "The database did not take the request", retryable: true },
   DEPENDENCY_DOWN: { title: "A part of the service is not reachable", retryable: true },
   TIMEOUT: { title: "A part of the service did not answer in time", retryable: true },
+  MESSAGE_TOO_LARGE: { title: "What a part of the service was to say is too large", retryable: false },
   INTERNAL: { title: "An unexpected fault", retryable: true },
 } as const;
 
@@ -63,6 +64,30 @@ export type ErrorCode = keyof typeof CATALOGUE;
 export interface ValidationIssue {
   path: string;
   message: string;
+}
+
+/** Most bytes of the issues of one failure, and of those of all rows of a batch, as JSON. */
+const ISSUES_BYTES = 200_000;
+const BATCH_ISSUES_BYTES = 250_000;
+
+/** The first of the issues, as many as fit; the last of them says how many more there are. */
+export function boundedIssues(issues: readonly ValidationIssue[], bytes: number = ISSUES_BYTES): ValidationIssue[] {
+  let room = bytes;
+  const fit = issues.findIndex((issue) => (room -= jsonBytes(issue) + 1) < 0);
+  return fit < 0
+    ? [...issues]
+    : [...issues.slice(0, fit), { path: "errors", message: `${issues.length - fit} more are not listed` }];
+}
+
+const hasIssues = <Row extends object>(row: Row): row is Row & { errors: ValidationIssue[] } =>
+  "errors" in row && Array.isArray(row.errors);
+
+/** Rows of a batch whose issues (`errors`, where a row has some) fit into one message together: where they are too many, each row keeps its first ones. */
+export function boundedRows<Row extends object>(rows: readonly Row[]): Row[] {
+  const bytes = rows.reduce((sum, row) => sum + (hasIssues(row) ? jsonBytes(row.errors) : 0), 0);
+  if (bytes <= BATCH_ISSUES_BYTES) return [...rows];
+  const each = Math.floor(BATCH_ISSUES_BYTES / rows.length);
+  return rows.map((row) => (hasIssues(row) ? { ...row, errors: boundedIssues(row.errors, each) } : row));
 }
 
 /** What a failure may carry to the caller; never secrets, never full phone numbers. */
@@ -77,7 +102,7 @@ const NO_STATUS = 500;
 /** A failure with a code of the catalogue. `message` is the sentence a person reads. */
 export class Failure extends Errors.MoleculerError {
   constructor(code: ErrorCode, message: string, data?: FailureData) {
-    super(message, NO_STATUS, code, data ?? {});
+    super(message, NO_STATUS, code, data?.errors ? { ...data, errors: boundedIssues(data.errors) } : (data ?? {}));
     this.name = "Failure";
     this.retryable = CATALOGUE[code].retryable;
   }

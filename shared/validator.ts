@@ -1,7 +1,7 @@
 import { Ajv2020, str, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import type { TSchema } from "./contracts/define.ts";
-import type { ValidationIssue } from "./errors.ts";
+import { boundedIssues, type ValidationIssue } from "./errors.ts";
 import { jsonBytes } from "./json.ts";
 
 /** The ajv of the contracts: all issues at once, no coercion, defaults filled in, formats checked. */
@@ -63,10 +63,10 @@ function compiled(schema: Record<string, unknown>): ValidateFunction {
   return made;
 }
 
-/** A check of single values by a contract's schema: the issues of a value, none when it is valid. */
+/** A check of single values by a contract's schema: the issues of a value, none when it is valid; as many as a message takes. */
 export function issueChecker(schema: TSchema): (value: unknown) => ValidationIssue[] {
   return (value) => {
     const check = compiled(schema as Record<string, unknown>);
-    return check(value) ? [] : issuesOf(check.errors);
+    return check(value) ? [] : boundedIssues(issuesOf(check.errors));
   };
 }

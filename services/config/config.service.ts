@@ -1,5 +1,5 @@
 import { service } from "../../shared/bus/bus.ts";
-import { failAs, refusal } from "../../shared/errors.ts";
+import { boundedRows, failAs, refusal } from "../../shared/errors.ts";
 import {
   changeConfiguration,
   createConfiguration,
@@ -53,7 +53,7 @@ export default service(
           return found === undefined || "code" in found ? failAs(found ?? refusal("INTERNAL", "no answer")) : found;
         },
         async resolveManyForPush({ pushes }, { bus }) {
-          const found = await targets.resolve(pushes, bus);
+          const found = boundedRows(await targets.resolve(pushes, bus));
           return {
             results: found.map((one) =>
               "code" in one ? { resolved: null, refusal: one } : { resolved: one, refusal: null },

@@ -5,6 +5,7 @@ import type { ActionContract, Static, TSchema } from "../contracts/define.ts";
 import type { By } from "../contracts/records/identity.ts";
 import { depsOf, type ProcessDeps } from "../process/process-deps.ts";
 import { trustOf } from "./bus-trust.ts";
+import { sizeRefusal } from "./message-sizes.ts";
 import { refusalAlarm } from "../database/refusal-alarm.ts";
 import { openStore, type Store } from "../database/mongo.ts";
 
@@ -36,7 +37,7 @@ export interface CallHow {
   timeout_ms?: number;
 }
 
-/** The typed bus: the only door to other services. Failures keep their code (shared/errors.ts codeOf). */
+/** The typed bus: the only door to other services. Failures keep their code (shared/errors.ts codeOf). MESSAGE_TOO_LARGE (message-sizes.ts). */
 export interface Bus {
   call<N extends ActionName>(name: N, params: ParamsOf<N>, how?: CallHow): Promise<ResultOf<N>>;
   /** A hint to one instance of each interested service; may be lost. */
@@ -104,8 +105,15 @@ export function busOf(
     return headers && { headers };
   };
   return {
-    call: <N extends ActionName>(name: N, params: ParamsOf<N>, how?: CallHow) =>
-      caller.call<ResultOf<N>, ParamsOf<N>>(name, params, optionsOf(name, how, trustOf(broker).callHeaders(name))),
+    async call<N extends ActionName>(name: N, params: ParamsOf<N>, how?: CallHow) {
+      const refusal = sizeRefusal(name, "params", params);
+      if (refusal) throw refusal;
+      return caller.call<ResultOf<N>, ParamsOf<N>>(
+        name,
+        params,
+        optionsOf(name, how, trustOf(broker).callHeaders(name)),
+      );
+    },
     emit: (name, event) => {
       caller.emit(name, event, signed()).catch(() => undefined);
     },
@@ -143,6 +151,17 @@ const subscriptions = (
     ]),
   );
 
+/** An answer that can be sent. MESSAGE_TOO_LARGE, said in the log too: a caller may be of a version that does not know the word. */
+function sendable(self: Service, action: string, answer: unknown): unknown {
+  const refusal = sizeRefusal(action, "result", answer);
+  if (!refusal) return answer;
+  depsOf(self.broker).log.error(
+    { event: "bus.answer_too_large", action, error: refusal.message },
+    "an answer is too large for the bus and is not sent",
+  );
+  throw refusal;
+}
+
 type ActionHandlers = Record<string, (params: unknown, handling: Handling) => unknown>;
 
 /** The actions of a contract for Moleculer; each admits its caller before anything is done. */
@@ -156,9 +175,10 @@ const actionsOf = (
       {
         params: contract.params as Record<string, never>,
         since: contract.since,
-        handler(this: Service, ctx: Context<unknown, object>) {
-          trustOf(this.broker).admit(`${name}.${action}`, ctx.params, ctx);
-          return handlersOf(this)[action]?.(ctx.params, { bus: busOf(ctx, this.broker) });
+        async handler(this: Service, ctx: Context<unknown, object>) {
+          const full = `${name}.${action}`;
+          trustOf(this.broker).admit(full, ctx.params, ctx);
+          return sendable(this, full, await handlersOf(this)[action]?.(ctx.params, { bus: busOf(ctx, this.broker) }));
         },
       },
     ]),

@@ -1,11 +1,11 @@
-import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
+import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, type Static, Id, UpTo } from "./define.ts";
 import { By, NextCursor, OwnerFilter, PageParams, ROLES } from "./records/identity.ts";
 
 const User = Type.Object({
-  id: Type.String(),
-  email: Type.String(),
+  id: Id,
+  email: UpTo(254),
   role: Type.Enum([...ROLES]),
-  reseller_id: Nullable(Type.String()),
+  reseller_id: Nullable(Id),
 });
 
 const Password = Type.String({ minLength: 12, maxLength: 1024 });
@@ -13,11 +13,11 @@ const Email = Type.String({ minLength: 3, maxLength: 254, format: "email" });
 
 /** A person with a login. Roles: an admin has no reseller, a reseller no merchant, merchant and user have both. The password is never returned. */
 export const UserRecord = Type.Object({
-  id: Type.String(),
-  email: Type.String(),
+  id: Id,
+  email: UpTo(254),
   role: Type.Enum([...ROLES]),
-  reseller_id: Nullable(Type.String()),
-  merchant_id: Nullable(Type.String()),
+  reseller_id: Nullable(Id),
+  merchant_id: Nullable(Id),
   is_active: Type.Boolean(),
   created_at: IsoTime,
   updated_at: IsoTime,
@@ -28,12 +28,12 @@ const TokenRole = Type.Enum(["reseller", "merchant", "user"]);
 
 /** A server-to-server token as it is listed: `prefix` is the part by which a person knows it again; the token itself is not stored. */
 export const S2sTokenRecord = Type.Object({
-  id: Type.String(),
-  prefix: Type.String(),
-  name: Type.String(),
+  id: Id,
+  prefix: UpTo(32),
+  name: UpTo(200),
   role: TokenRole,
-  reseller_id: Type.String(),
-  merchant_id: Nullable(Type.String()),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
   created_at: IsoTime,
   last_seen_at: Nullable(IsoTime),
   expires_at: IsoTime,
@@ -51,12 +51,12 @@ const MAX_DETAILS = 50;
 
 /** An entry of the audit log: actor, action and resource, and its owner (null: none). */
 export const AuditRecord = Type.Object({
-  id: Type.String(),
-  actor: Type.Object({ kind: Type.Enum(["user", "s2s"]), id: Type.String(), role: Type.Enum([...ROLES]) }),
-  action: Type.String(),
-  subject: Type.String(),
-  reseller_id: Nullable(Type.String()),
-  merchant_id: Nullable(Type.String()),
+  id: Id,
+  actor: Type.Object({ kind: Type.Enum(["user", "s2s"]), id: Id, role: Type.Enum([...ROLES]) }),
+  action: UpTo(65),
+  subject: UpTo(200),
+  reseller_id: Nullable(Id),
+  merchant_id: Nullable(Id),
   details: Json,
   at: IsoTime,
 });
@@ -69,7 +69,7 @@ export const auth = {
     /** E-mail and password for a short-lived JWT. INVALID_CREDENTIALS says no more than that. */
     login: action(
       Strict({ email: Email, password: Type.String({ minLength: 1, maxLength: 1024 }) }),
-      Type.Object({ access_token: Type.String(), token_type: Type.Literal("bearer"), user: User }),
+      Type.Object({ access_token: UpTo(4096), token_type: Type.Literal("bearer"), user: User }),
     ),
     /** Issues an opaque token; only its hash is kept. FORBIDDEN, RESELLER_UNKNOWN, VALIDATION_FAILED. */
     issueS2s: action(
@@ -81,11 +81,11 @@ export const auth = {
         merchant_id: Type.Optional(Text(64)),
       }),
       Type.Object({
-        token: Type.String(),
-        name: Type.String(),
-        role: Type.String(),
-        reseller_id: Type.String(),
-        merchant_id: Nullable(Type.String()),
+        token: UpTo(200),
+        name: UpTo(200),
+        role: UpTo(16),
+        reseller_id: Id,
+        merchant_id: Nullable(Id),
         created_at: IsoTime,
       }),
     ),

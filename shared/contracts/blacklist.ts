@@ -1,18 +1,21 @@
-import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
+import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static, Id, UpTo } from "./define.ts";
 import { By, NextCursor, PageParams } from "./records/identity.ts";
 
 /** A listed number. `reseller_id` null: listed by an admin, holds for every tenant. */
 export const BlacklistEntry = Type.Object({
-  phone_number: Type.String(),
-  reseller_id: Nullable(Type.String()),
+  phone_number: UpTo(32),
+  reseller_id: Nullable(Id),
   created_at: IsoTime,
 });
 export type BlacklistEntry = Static<typeof BlacklistEntry>;
 
+/** Numbers of one change. */
+const MAX_WRITTEN = 10_000;
+
 /** Parameters of add and remove. `reseller_id`: the owner of the list; absent: the asker's own, an admin's holds for every tenant. */
 const written = {
   by: By,
-  phone_numbers: Type.Array(Text(32), { minItems: 1, maxItems: 10_000 }),
+  phone_numbers: Type.Array(Text(32), { minItems: 1, maxItems: MAX_WRITTEN }),
   reseller_id: Type.Optional(Text(64)),
 };
 
@@ -24,7 +27,11 @@ export const blacklist = {
      *  NUMBER_EXISTS when all of them were listed already. */
     add: action(
       Strict(written),
-      Type.Object({ added: Type.Integer(), already_listed: Type.Integer(), phone_numbers: Type.Array(Type.String()) }),
+      Type.Object({
+        added: Type.Integer(),
+        already_listed: Type.Integer(),
+        phone_numbers: Type.Array(E164, { maxItems: MAX_WRITTEN }),
+      }),
     ),
     /** Lifts numbers; those not listed are passed over. INVALID_PHONE_NUMBER lists every bad one and lifts none; BLACKLIST_ENTRY_NOT_FOUND when none of
      *  them is on the list; FORBIDDEN when one of them is listed by an admin only. */
@@ -36,7 +43,7 @@ export const blacklist = {
     /** Internal: for each pair whether it is listed, in order. */
     check: action(
       Strict({ pairs: Type.Array(Strict({ reseller_id: Text(64), phone_number: E164 }), { maxItems: 500 }) }),
-      Type.Object({ listed: Type.Array(Type.Boolean()) }),
+      Type.Object({ listed: Type.Array(Type.Boolean(), { maxItems: 500 }) }),
     ),
   },
   events: {},

@@ -1,4 +1,4 @@
-import { action, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
+import { action, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static, Id, UpTo } from "./define.ts";
 import { ConfigurationInput, ConfigurationPatch, ConfigurationRecord } from "./records/configuration.ts";
 import { By, NextCursor, OwnerFilter, PageParams } from "./records/identity.ts";
 import { TemplateInput, TemplatePatch, TemplateRecord } from "./records/template.ts";
@@ -10,7 +10,7 @@ export const Plan = Type.Object({
   is_active: Type.Boolean(),
   max_age_seconds: Type.Integer(),
   max_call_seconds: Type.Integer(),
-  retry_on: Nullable(Type.Array(Type.String())),
+  retry_on: Nullable(Type.Array(UpTo(64))),
   configuration: Nullable(ConfigurationRecord),
   /** Changes whenever anything of the plan does; given to those who name what they know. */
   stamp: Type.Optional(Text(64)),
@@ -21,11 +21,11 @@ export type Plan = Static<typeof Plan>;
 export const InboundPlan = Type.Object({
   template_id: Uuid,
   version: Type.Integer(),
-  name: Type.String(),
-  reseller_id: Type.String(),
-  merchant_id: Nullable(Type.String()),
+  name: UpTo(200),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
   is_active: Type.Boolean(),
-  language: Type.String(),
+  language: UpTo(35),
   max_call_seconds: Type.Integer(),
   configuration: Nullable(ConfigurationRecord),
 });
@@ -42,17 +42,17 @@ const PushQuestion = Strict({
 const Resolved = Type.Object({
   template_id: Uuid,
   version: Type.Integer(),
-  name: Type.String(),
-  reseller_id: Type.String(),
-  merchant_id: Nullable(Type.String()),
+  name: UpTo(200),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
   initial_offset: Nullable(Type.Integer()),
   max_age_seconds: Type.Integer(),
 });
 
 const PushRefusal = Type.Object({
-  code: Type.String(),
-  message: Type.String(),
-  errors: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
+  code: UpTo(64),
+  message: UpTo(2000),
+  errors: Type.Array(Type.Object({ path: Type.String(), message: UpTo(2000) })),
 });
 
 /** Templates with their versions, and call execution configurations. */

@@ -1,4 +1,4 @@
-import { Json, Nothing, Nullable, Strict, Text, Type, Uuid, action, type Static } from "./define.ts";
+import { Json, Nothing, Nullable, Strict, Text, Type, Uuid, action, type Static, UpTo } from "./define.ts";
 import { ConversationFacts } from "./records/attempt.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { CallRef } from "./dialer.ts";
@@ -34,14 +34,14 @@ export type Preparation = Static<typeof Preparation>;
  * speech there.
  */
 export const Prepared = Type.Object({
-  media_url: Type.String(),
-  token: Type.String(),
+  media_url: UpTo(2000),
+  token: UpTo(200),
   /** `text`: the carrier does the speech; `audio`: its audio stream is to be connected. */ kind: Type.Enum([
     "text",
     "audio",
   ]),
-  language: Type.String(),
-  voice: Nullable(Type.String()),
+  language: UpTo(35),
+  voice: Nullable(UpTo(100)),
 });
 export type Prepared = Static<typeof Prepared>;
 
@@ -59,12 +59,12 @@ export const XmlTurnReply = Type.Object({
   next: Type.Union([
     Type.Object({ kind: Type.Literal("listen"), seconds: Type.Integer(), keys_only: Type.Boolean() }),
     Type.Object({ kind: Type.Literal("again") }),
-    Type.Object({ kind: Type.Literal("message"), message: Type.String(), patience_seconds: Type.Integer() }),
+    Type.Object({ kind: Type.Literal("message"), message: UpTo(2000), patience_seconds: Type.Integer() }),
     Type.Object({ kind: Type.Literal("hang_up") }),
     Type.Object({ kind: Type.Literal("nothing") }),
   ]),
-  language: Type.String(),
-  voice: Nullable(Type.String()),
+  language: UpTo(35),
+  voice: Nullable(UpTo(100)),
 });
 export type XmlTurnReply = Static<typeof XmlTurnReply>;
 
@@ -93,7 +93,7 @@ export const conversation = {
         results: Type.Array(
           Type.Object({
             prepared: Nullable(Prepared),
-            refusal: Nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+            refusal: Nullable(Type.Object({ code: UpTo(64), message: UpTo(2000) })),
           }),
         ),
       }),

@@ -62,6 +62,12 @@ export const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength
 /** A text that is a phone number in E.164, ASCII only. */
 export const E164 = Type.String({ pattern: "^\\+[1-9][0-9]{6,14}$" });
 
+/** A text of an answer, of so many characters at most; it may be empty. */
+export const UpTo = (maxLength: number) => Type.String({ maxLength });
+
+/** An id in an answer: a UUID, or one of the same kind of another thing. */
+export const Id = UpTo(64);
+
 /** Nothing of interest. */
 export const Nothing = Type.Object({});
 

@@ -1,4 +1,17 @@
-import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
+import {
+  action,
+  E164,
+  IsoTime,
+  Json,
+  Nothing,
+  Nullable,
+  Strict,
+  Text,
+  Type,
+  Uuid,
+  type Static,
+  UpTo,
+} from "./define.ts";
 import { AttemptFacts } from "./records/attempt.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { EngineEnum } from "./records/models.ts";
@@ -68,9 +81,9 @@ export const CallHistory = Type.Object({
   direction: Type.Optional(Type.Enum(["OUTBOUND", "INBOUND"])),
   call_ref: CallRef,
   claim_no: Type.Integer(),
-  state: Type.String(),
+  state: UpTo(32),
   provider: Nullable(ProviderEnum),
-  call_id: Nullable(Type.String()),
+  call_id: Nullable(UpTo(300)),
   intended_at: IsoTime,
   placed_at: Nullable(IsoTime),
   ringing_at: Nullable(IsoTime),
@@ -78,20 +91,20 @@ export const CallHistory = Type.Object({
   joined_at: Nullable(IsoTime),
   ended_at: Nullable(IsoTime),
   closed_at: Nullable(IsoTime),
-  ended: Nullable(Type.String()),
+  ended: Nullable(UpTo(64)),
   cause: Nullable(Type.String()),
-  machine: Nullable(Type.String()),
-  hang_up: Nullable(Type.String()),
+  machine: Nullable(UpTo(64)),
+  hang_up: Nullable(UpTo(64)),
   talk_seconds: Nullable(Type.Number()),
   cost: Nullable(Type.Number()),
-  cost_currency: Nullable(Type.String()),
+  cost_currency: Nullable(UpTo(10)),
 });
 export type CallHistory = Static<typeof CallHistory>;
 
 /** A carrier's callback as stored: the steps it reported, and whether they are applied. Kept for a week. */
 export const CarrierEventHistory = Type.Object({
   call_ref: CallRef,
-  kind: Type.String(),
+  kind: UpTo(32),
   received_at: IsoTime,
   applied: Type.Boolean(),
   note: Nullable(Type.String()),
@@ -117,10 +130,10 @@ export const dialer = {
      *  nothing, the leads' leases decide. */
     dialMany: action(
       Strict({ orders: Type.Array(DialJob, { minItems: 1, maxItems: 500 }) }),
-      Type.Object({ taken: Type.Array(Type.Boolean()) }),
+      Type.Object({ taken: Type.Array(Type.Boolean(), { maxItems: 500 }) }),
     ),
     /** Verifies, stores and answers: the document the carrier is to follow (TwiML) or an empty one. SIGNATURE_INVALID, VALIDATION_FAILED. */
-    carrierEvent: action(RawCallback, Type.Object({ content_type: Type.String(), body: Type.String() }), {
+    carrierEvent: action(RawCallback, Type.Object({ content_type: UpTo(100), body: Type.String() }), {
       timeout_ms: 15_000,
     }),
     /** Checks a carrier's signature on a WebSocket upgrade; `path` as asked for. */
@@ -134,7 +147,7 @@ export const dialer = {
       Strict({ call_ref: CallRef, node_id: Text(200) }),
       Type.Object({
         go: Type.Boolean(),
-        reason: Nullable(Type.String()),
+        reason: Nullable(UpTo(500)),
         answered_at: Nullable(IsoTime),
         machine: Type.Boolean(),
         beep: Type.Boolean(),
@@ -175,8 +188,8 @@ export const dialer = {
           Type.Object({
             lead_id: Uuid,
             state: Type.Enum([...RECORDING_STATES]),
-            key: Nullable(Type.String()),
-            content_type: Nullable(Type.String()),
+            key: Nullable(UpTo(300)),
+            content_type: Nullable(UpTo(100)),
             bytes: Nullable(Type.Integer()),
             where: Nullable(Type.Enum([...RECORDING_PLACES])),
           }),

@@ -7,7 +7,7 @@
  * an attempt, a **conversation** is our side. **Facts** are what was recorded of both; the **outcome** is the one word computed from them.
  * A **webhook event** announces a finished lead to the client; a **delivery** sends it, in one or more tries.
  */
-import { IsoTime, Nullable, Type, type ActionContract } from "./define.ts";
+import { IsoTime, Nullable, Type, type ActionContract, UpTo } from "./define.ts";
 import { auth } from "./auth.ts";
 import { blacklist } from "./blacklist.ts";
 import { config } from "./config.ts";
@@ -26,11 +26,11 @@ const gateway = {
   events: {
     /** From every service with a database, repeated while it lasts: the database refuses a command as such. `taken`: no longer. */
     "database.command_refused": Type.Object({
-      key: Type.String(),
-      collection: Type.String(),
-      command: Type.String(),
+      key: UpTo(300),
+      collection: UpTo(100),
+      command: UpTo(100),
       code: Nullable(Type.Number()),
-      code_name: Type.String(),
+      code_name: UpTo(100),
       since: IsoTime,
       taken: Type.Boolean(),
     }),

@@ -11,6 +11,8 @@ import {
   upToBytes,
   Uuid,
   type Static,
+  Id,
+  UpTo,
 } from "./define.ts";
 import { AttemptFacts, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
@@ -81,8 +83,8 @@ export const leads = {
       Type.Object({
         status: Type.Literal("queued"),
         lead_call_tracker_id: Uuid,
-        order_id: Type.String(),
-        message: Type.String(),
+        order_id: UpTo(200),
+        message: UpTo(2000),
         replayed: Type.Optional(Type.Boolean()),
       }),
     ),
@@ -95,11 +97,10 @@ export const leads = {
     ),
     /** LEAD_NOT_FOUND when it is unknown or foreign. */
     get: action(Strict({ by: By, lead_id: Text(64) }), LeadRecord),
-    /** Leads of a request_id, newest first, in pages where a `limit` is named; else the newest 1,000, or as many as fit into a message. LEAD_NOT_FOUND when there is none in the
-     *  asker's scope. */
+    /** Newest first: a page where a `limit` is named, else the newest 1,000, or as many as fit into a message. LEAD_NOT_FOUND: there is none in the asker's scope. */
     byRequest: action(
       Strict({ by: By, request_id: Text(200), ...PageParams }),
-      Type.Object({ request_id: Type.String(), ...Summaries, next_cursor: Type.Optional(NextCursor) }),
+      Type.Object({ request_id: UpTo(200), ...Summaries, next_cursor: Type.Optional(NextCursor) }),
     ),
     /** Newest first; `from` inclusive, `to` exclusive, by created_at. Without include_test no playground and test leads. INVALID_PHONE_NUMBER. */
     list: action(
@@ -134,8 +135,8 @@ export const leads = {
     recording: action(
       Strict({ by: By, call_sid: Type.String({ maxLength: 16_384 }) }),
       Type.Object({
-        key: Type.String(),
-        content_type: Type.String(),
+        key: UpTo(300),
+        content_type: UpTo(100),
         bytes: Type.Integer(),
         where: Type.Enum([...RECORDING_PLACES]),
       }),
@@ -151,9 +152,9 @@ export const leads = {
       Type.Object({
         leads: Type.Array(
           Type.Object({
-            id: Type.String(),
+            id: Id,
             status: Type.Enum(["success", "already_aborted", "processing", "error"]),
-            message: Type.String(),
+            message: UpTo(2000),
           }),
         ),
       }),
@@ -174,7 +175,7 @@ export const leads = {
         limit: Type.Integer({ minimum: 1, maximum: 1000 }),
         by_reference: Type.Optional(Type.Boolean()),
       }),
-      Type.Object({ heads: Type.Array(QueueHead), next: Nullable(Type.String()) }),
+      Type.Object({ heads: Type.Array(QueueHead), next: Nullable(UpTo(110)) }),
     ),
     /** Internal, read only: the first leads of these queues that are due by `until` (which may lie a little ahead), each queue's longest waiting first. With `by_reference` the
      *  configurations of playground leads are left out, and the answer ends where a message is full: `read` of the queues are in it. */
@@ -246,7 +247,7 @@ export const leads = {
       Type.Object({
         done: Type.Boolean(),
         status: Nullable(Type.Enum([...LEAD_STATUSES])),
-        outcome: Nullable(Type.String()),
+        outcome: Nullable(UpTo(64)),
       }),
     ),
     /**
@@ -293,7 +294,7 @@ export const leads = {
   },
   events: {
     /** A lead waits: pushed, released or due for a retry. */
-    "lead.queued": Type.Object({ lead_id: Uuid, queue: Type.Optional(Type.String()), due_at: Nullable(IsoTime) }),
-    "lead.finished": Type.Object({ lead_id: Uuid, outcome: Type.String() }),
+    "lead.queued": Type.Object({ lead_id: Uuid, queue: Type.Optional(UpTo(110)), due_at: Nullable(IsoTime) }),
+    "lead.finished": Type.Object({ lead_id: Uuid, outcome: UpTo(64) }),
   },
 };

@@ -1,10 +1,10 @@
-import { action, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static } from "./define.ts";
+import { action, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static, Id, UpTo } from "./define.ts";
 import { By, NextCursor, PageParams } from "./records/identity.ts";
 
 /** A reseller, the top of the scope tree. */
 export const ResellerRecord = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
+  id: Id,
+  name: UpTo(200),
   is_active: Type.Boolean(),
   created_at: IsoTime,
   updated_at: IsoTime,
@@ -12,15 +12,15 @@ export const ResellerRecord = Type.Object({
 export type ResellerRecord = Static<typeof ResellerRecord>;
 
 /** A pause by a person: when, by whom (kind:id) and why. */
-export const Pause = Type.Object({ at: IsoTime, by: Type.String(), reason: Nullable(Type.String()) });
+export const Pause = Type.Object({ at: IsoTime, by: UpTo(80), reason: Nullable(UpTo(500)) });
 export type Pause = Static<typeof Pause>;
 
 /** A merchant: the business that calls. `paused`: its leads wait. */
 export const MerchantRecord = Type.Object({
-  id: Type.String(),
-  name: Type.String(),
-  reseller_id: Type.String(),
-  contact_email: Type.String(),
+  id: Id,
+  name: UpTo(200),
+  reseller_id: Id,
+  contact_email: UpTo(254),
   is_active: Type.Boolean(),
   paused: Type.Optional(Nullable(Pause)),
   created_at: IsoTime,
@@ -93,7 +93,7 @@ export const merchants = {
       Strict({ merchant_ids: Type.Array(Text(64), { maxItems: 1000 }) }),
       Type.Object({
         deployment: Nullable(Pause),
-        merchants: Type.Array(Type.Object({ id: Type.String(), pause: Pause })),
+        merchants: Type.Array(Type.Object({ id: Id, pause: Pause })),
       }),
     ),
     /** Internal: whether the ids exist and belong together. */
@@ -109,6 +109,6 @@ export const merchants = {
   },
   events: {
     /** Calling was paused or resumed for a merchant, or (null) for the deployment. */
-    "calling.switched": Type.Object({ merchant_id: Nullable(Type.String()) }),
+    "calling.switched": Type.Object({ merchant_id: Nullable(Id) }),
   },
 };

@@ -1,4 +1,18 @@
-import { action, E164, IsoTime, Nothing, Nullable, Patch, Strict, Text, Type, Uuid, type Static } from "./define.ts";
+import {
+  action,
+  E164,
+  IsoTime,
+  Nothing,
+  Nullable,
+  Patch,
+  Strict,
+  Text,
+  Type,
+  Uuid,
+  type Static,
+  Id,
+  UpTo,
+} from "./define.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { By, NextCursor, OwnerFilter, PageParams } from "./records/identity.ts";
 
@@ -9,14 +23,14 @@ export const NUMBER_STATUSES = ["AVAILABLE", "IN_USE", "DISABLED"] as const;
  *  owner's configuration that takes inbound calls decides. */
 export const NumberRecord = Type.Object({
   id: Uuid,
-  phone_number: Type.String(),
+  phone_number: UpTo(32),
   provider: ProviderEnum,
   status: Type.Enum([...NUMBER_STATUSES]),
-  channel: Type.String(),
+  channel: UpTo(32),
   max_concurrent_calls: Type.Integer(),
-  reseller_id: Nullable(Type.String()),
-  merchant_id: Nullable(Type.String()),
-  inbound_template_id: Nullable(Type.String()),
+  reseller_id: Nullable(Id),
+  merchant_id: Nullable(Id),
+  inbound_template_id: Nullable(Id),
   created_at: IsoTime,
   updated_at: IsoTime,
 });
@@ -88,9 +102,9 @@ export const numbers = {
         number: Nullable(
           Type.Object({
             id: Uuid,
-            reseller_id: Nullable(Type.String()),
-            merchant_id: Nullable(Type.String()),
-            inbound_template_id: Nullable(Type.String()),
+            reseller_id: Nullable(Id),
+            merchant_id: Nullable(Id),
+            inbound_template_id: Nullable(Id),
           }),
         ),
       }),
@@ -107,7 +121,9 @@ export const numbers = {
         wants: Type.Array(Strict({ to: E164, holder: Text(80) }), { minItems: 1, maxItems: 500 }),
       }),
       Type.Object({
-        lines: Type.Array(Nullable(Type.Object({ id: Uuid, phone_number: Type.String(), provider: ProviderEnum }))),
+        lines: Type.Array(Nullable(Type.Object({ id: Uuid, phone_number: UpTo(32), provider: ProviderEnum })), {
+          maxItems: 500,
+        }),
       }),
     ),
     /** Internal: renews the leases of the slots reserved in these names (`<holder>~…`) to at least this long from now, in order; false: the lease had ended, the slot may be another holder's. */
@@ -115,7 +131,7 @@ export const numbers = {
       Strict({
         lines: Type.Array(Strict({ holder: Text(80), lease_seconds: LeaseSeconds }), { minItems: 1, maxItems: 500 }),
       }),
-      Type.Object({ kept: Type.Array(Type.Boolean()) }),
+      Type.Object({ kept: Type.Array(Type.Boolean(), { maxItems: 500 }) }),
     ),
     /** Internal, read only: how many numbers of this provider are usable in this scope at all (busy or not; 0 means "never" instead of
      *  "wait"), and how many of their slots are free now; `country`: only numbers of that country (ISO). */

@@ -9,6 +9,8 @@ export const SHORTEST_RING_SECONDS = 5;
 export const GRANT_VALID_MS = 100;
 /** Permits that are given back in one request. */
 const MAX_GIVEN_BACK = 10;
+/** Permits of one grant: of the account, and of the configuration. */
+const MAX_GRANTED = 10;
 
 /** A configuration's rate limit, as it was when the lead was claimed. */
 export const RateLimit = Strict({
@@ -48,7 +50,7 @@ export const scheduler = {
         Type.Object({
           granted: Type.Literal(true),
           send_in_ms: Type.Number(),
-          permits: Type.Optional(Type.Array(RatePermit)),
+          permits: Type.Optional(Type.Array(RatePermit, { maxItems: MAX_GRANTED })),
         }),
         Type.Object({
           granted: Type.Literal(false),

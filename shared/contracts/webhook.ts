@@ -1,4 +1,4 @@
-import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static } from "./define.ts";
+import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static, Id, UpTo } from "./define.ts";
 import { By, NextCursor, OwnerFilter, PageParams } from "./records/identity.ts";
 
 /** Where a delivery stands: on its way, taken by the receiver, given up after the last try, or ended by a 410 or an address that is not allowed. */
@@ -14,9 +14,9 @@ export const DeliveryTry = Type.Object({
 });
 
 const delivery = {
-  id: Type.String(),
+  id: Id,
   lead_id: Uuid,
-  url: Type.String(),
+  url: UpTo(2000),
   state: Type.Enum([...DELIVERY_STATES]),
   next_try_at: Nullable(IsoTime),
   host_paused_until: Type.Optional(IsoTime),
@@ -33,8 +33,8 @@ export type DeliveryRecord = Static<typeof DeliveryRecord>;
 /** A delivery in the list of all, with its owner. */
 export const ListedDelivery = Type.Object({
   ...delivery,
-  reseller_id: Type.String(),
-  merchant_id: Nullable(Type.String()),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
 });
 export type ListedDelivery = Static<typeof ListedDelivery>;
 
@@ -62,14 +62,14 @@ export const webhook = {
      */
     enqueueMany: action(
       Strict({ reports: Type.Array(WebhookEvent, { minItems: 1, maxItems: MAX_EVENTS_PER_REQUEST }) }),
-      Type.Object({ delivery_ids: Type.Array(Type.String()) }),
+      Type.Object({ delivery_ids: Type.Array(UpTo(64), { maxItems: MAX_EVENTS_PER_REQUEST }) }),
     ),
     /** Internal: throws WEBHOOK_ADDRESS_REFUSED where the address can be refused without name resolution. */
     checkAddress: action(Strict({ url: Text(2000) }), Nothing),
     /** Internal: for each address why it would be refused, in order; null: it would not. */
     checkAddresses: action(
       Strict({ urls: Type.Array(Text(2000), { maxItems: 500 }) }),
-      Type.Object({ refusals: Type.Array(Nullable(Type.String())) }),
+      Type.Object({ refusals: Type.Array(Nullable(UpTo(500))) }),
     ),
     /** Internal, after the lead's scope was checked by its owner. */
     deliveries: action(Strict({ lead_id: Uuid }), Type.Object({ deliveries: Type.Array(DeliveryRecord) })),
@@ -89,12 +89,12 @@ export const webhook = {
     /** The signing secret of a merchant, or of a reseller when no merchant is named; made at first need. FORBIDDEN, MERCHANT_NOT_FOUND. */
     secret: action(
       Strict({ by: By, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
-      Type.Object({ secret: Type.String() }),
+      Type.Object({ secret: UpTo(200) }),
     ),
     /** Makes a new signing secret; the one before goes on signing beside it for 24 h. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, BUSY after lost races. */
     rotateSecret: action(
       Strict({ by: By, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
-      Type.Object({ secret: Type.String(), previous_valid_until: Nullable(IsoTime) }),
+      Type.Object({ secret: UpTo(200), previous_valid_until: Nullable(IsoTime) }),
     ),
   },
   events: {},

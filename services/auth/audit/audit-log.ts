@@ -1,9 +1,13 @@
 import type { ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { scopeOf } from "../../../shared/contracts/records/identity.ts";
+import { smallestFitting } from "../../../shared/batching.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { readPage } from "../../../shared/page.ts";
 import type { AuditDoc } from "./audit.model.ts";
 import type { AuditRepository } from "./audit.repository.ts";
+
+/** Most bytes of an entry's details as JSON. */
+const DETAILS_BYTES = 32 * 1024;
 
 type Entry = ParamsOf<"auth.record">;
 
@@ -22,6 +26,12 @@ const viewOf = ({ _id, created_at, ...entry }: AuditDoc): ResultOf<"auth.listAud
   at: created_at.toISOString(),
 });
 
+/** Details within their bound: the largest go, and are named. */
+function boundedDetails(details: Record<string, unknown>): Record<string, unknown> {
+  const { kept, left } = smallestFitting(details, DETAILS_BYTES);
+  return left.length === 0 ? details : { ...kept, left_out: left };
+}
+
 /** The audit log over its repository. */
 export function auditLog(deps: Pick<ServiceDeps, "clock" | "ids" | "log">, audit: AuditRepository): AuditLog {
   const record = async ({
@@ -39,7 +49,7 @@ export function auditLog(deps: Pick<ServiceDeps, "clock" | "ids" | "log">, audit
       subject,
       reseller_id,
       merchant_id,
-      details: details ?? {},
+      details: boundedDetails(details ?? {}),
       created_at: deps.clock.now(),
     });
     return {};

@@ -1,5 +1,6 @@
-import type { FlowFunction, TemplateInput } from "../../../shared/contracts/records/template.ts";
+import { TEMPLATE_BYTES, type FlowFunction, type TemplateInput } from "../../../shared/contracts/records/template.ts";
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
+import { jsonBytes } from "../../../shared/json.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { schemaIssues } from "./json-schema-validation.ts";
 import { leadsOn, transitionIssues } from "./flow-transition-validation.ts";
@@ -222,6 +223,8 @@ function isLanguage(tag: string): boolean {
 export function templateIssues(t: TemplateInput): ValidationIssue[] {
   if (Buffer.byteLength(JSON.stringify(t)) > MAX_TEMPLATE_BYTES)
     return [{ path: "", message: `the template must be at most ${MAX_TEMPLATE_BYTES} bytes of JSON` }];
+  if (jsonBytes(t) > TEMPLATE_BYTES)
+    return [{ path: "nodes", message: `a template may have at most ${TEMPLATE_BYTES / 1024} KiB as JSON` }];
   if (functionsOf(t).length > MAX_FUNCTIONS)
     return [{ path: "nodes", message: `all nodes together may have at most ${MAX_FUNCTIONS} functions` }];
   return [

@@ -49,6 +49,7 @@ const STATUS: Record<ErrorCode, number> = {
   STORE_UNAVAILABLE: 503,
   DEPENDENCY_DOWN: 503,
   TIMEOUT: 504,
+  MESSAGE_TOO_LARGE: 500,
   INTERNAL: 500,
 };
 

@@ -1,7 +1,9 @@
 import type { PipelineStage } from "mongoose";
 import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
+import { fitting } from "../../../shared/batching.ts";
 import { fail } from "../../../shared/errors.ts";
+import { jsonBytes } from "../../../shared/json.ts";
 import { OUTCOMES } from "../rules/outcomes.ts";
 
 /** Longest period that is summed up at once, and the one taken where none is named. */
@@ -11,6 +13,11 @@ const DEFAULT_PERIOD_SECONDS = 30 * 86_400;
 const MAX_GROUPS = 50_000;
 /** Templates that are listed one by one. */
 const MAX_TEMPLATES = 500;
+/** Most bytes of them as JSON; the first always is. */
+const TEMPLATES_BYTES = 300_000;
+/** Outcome words that are listed: of all leads, and of a template's; the most frequent. */
+const MAX_WORDS = 1000;
+const MAX_TEMPLATE_WORDS = 200;
 const COST_DECIMALS = 1e6;
 
 type Summary = ResultOf<"leads.summary">;
@@ -85,6 +92,14 @@ function countsBy(groups: readonly Group[], word: (g: Group) => string | null): 
   return Object.fromEntries(counts);
 }
 
+/** The most frequent words, in the order they came in. */
+function frequent(counts: Record<string, number>, most: number): Record<string, number> {
+  const entries = Object.entries(counts);
+  if (entries.length <= most) return counts;
+  const kept = new Set([...entries].sort(([, a], [, b]) => b - a).slice(0, most));
+  return Object.fromEntries(entries.filter((entry) => kept.has(entry)));
+}
+
 /** Groups -> the figures of all and of each template. VALIDATION_FAILED for more groups than that limit. */
 export function summaryOf(groups: readonly Group[], period: { from: Date; to: Date }, cost_currency: string): Summary {
   if (groups.length > MAX_GROUPS)
@@ -92,23 +107,31 @@ export function summaryOf(groups: readonly Group[], period: { from: Date; to: Da
       "VALIDATION_FAILED",
       "the period holds leads of too many templates to sum up at once; name a template_id or merchant_id, or a shorter period",
     );
+  const listed = (of: readonly Group[], most: number) =>
+    frequent(
+      countsBy(of, (g) => g._id.outcome),
+      most,
+    );
   const byTemplate = Map.groupBy(groups, (g) => g._id.template_id);
-  const byOutcome = (of: readonly Group[]) => countsBy(of, (g) => g._id.outcome);
   return {
     from: period.from.toISOString(),
     to: period.to.toISOString(),
     cost_currency,
     ...figures(groups),
     by_status: countsBy(groups, (g) => g._id.status),
-    by_outcome: byOutcome(groups),
-    templates: [...byTemplate]
-      .map(([template_id, of]) => ({
-        template_id,
-        template: of[0]?.template ?? "",
-        ...figures(of),
-        by_outcome: byOutcome(of),
-      }))
-      .sort((a, b) => b.leads - a.leads || (a.template_id < b.template_id ? -1 : 1))
-      .slice(0, MAX_TEMPLATES),
+    by_outcome: listed(groups, MAX_WORDS),
+    templates: fitting(
+      [...byTemplate]
+        .map(([template_id, of]) => ({
+          template_id,
+          template: of[0]?.template ?? "",
+          ...figures(of),
+          by_outcome: listed(of, MAX_TEMPLATE_WORDS),
+        }))
+        .sort((a, b) => b.leads - a.leads || (a.template_id < b.template_id ? -1 : 1))
+        .slice(0, MAX_TEMPLATES),
+      jsonBytes,
+      TEMPLATES_BYTES,
+    ),
   };
 }

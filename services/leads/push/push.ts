@@ -1,7 +1,7 @@
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { PushInput } from "../../../shared/contracts/leads.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
-import { failAs, refusal, type Refusal } from "../../../shared/errors.ts";
+import { boundedRows, failAs, refusal, type Refusal } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/json.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import { issueChecker } from "../../../shared/validator.ts";
@@ -167,5 +167,5 @@ export async function pushMany(
     return { index, status: "queued" as const, lead_call_tracker_id: lead_id, order_id, message };
   });
   const queued = answers.filter((answer) => "lead_id" in answer);
-  return { results, replayed: queued.length > 0 && queued.every((answer) => answer.replayed) };
+  return { results: boundedRows(results), replayed: queued.length > 0 && queued.every((answer) => answer.replayed) };
 }

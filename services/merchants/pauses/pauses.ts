@@ -2,6 +2,8 @@ import { recordAudit } from "../../../shared/audit.ts";
 import type { Bus, Handlers, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import type { MerchantRecord } from "../../../shared/contracts/merchants.ts";
+import { MAX_MESSAGE_BYTES } from "../../../shared/batching.ts";
+import { jsonBytes } from "../../../shared/json.ts";
 import { fail } from "../../../shared/errors.ts";
 import { DEPLOYMENT_ID } from "./deployment.model.ts";
 import { merchantForChange, merchantView, merchantNotFound } from "../merchant-access.ts";
@@ -15,13 +17,21 @@ const permitDeployment = (by: By): void => {
   if (refusal) fail("FORBIDDEN", refusal);
 };
 
+type PausedMerchants = ResultOf<"merchants.pauses">["merchants"];
+
+/** Where the reasons are too long together for a message, none is given: that a merchant is paused must be told of every one. */
+const withoutLongReasons = (merchants: PausedMerchants): PausedMerchants =>
+  jsonBytes(merchants) <= MAX_MESSAGE_BYTES
+    ? merchants
+    : merchants.map(({ id, pause }) => ({ id, pause: { ...pause, reason: null } }));
+
 async function pausesOf(paused: PausesRepository, ids: readonly string[]): Promise<ResultOf<"merchants.pauses">> {
   const [deployment, found] = await Promise.all([paused.deployment(), ids.length === 0 ? [] : paused.merchants(ids)]);
   const merchants = found.flatMap((merchant) => {
     const pause = pauseView(merchant.paused);
     return pause ? [{ id: merchant._id, pause }] : [];
   });
-  return { deployment: pauseView(deployment), merchants };
+  return { deployment: pauseView(deployment), merchants: withoutLongReasons(merchants) };
 }
 
 /** Pauses and resumes. Each switch is in the audit log and broadcast to every scheduler; schedulers read the state from here in any case. */

@@ -89,8 +89,9 @@ export async function handOver(leads: readonly WonLead[], deps: HandOverDeps): P
     return { ok, deferred: release(left, NO_ROOM_MS, "dialler_busy"), dropped: [], offers };
   } catch (error) {
     deps.log.warn({ event: "dial.refused", leads: leads.length, ...errorForLog(error) }, "the dialler took no leads");
-    if (!isFailure(error, "VALIDATION_FAILED")) return unanswered(leads, error);
-    // one of the orders is invalid; the others must not wait for it
+    if (!isFailure(error, "VALIDATION_FAILED") && !isFailure(error, "MESSAGE_TOO_LARGE"))
+      return unanswered(leads, error);
+    // one of the orders is invalid, or too large; the others must not wait for it
     if (leads.length > 1) {
       const results = await pLimit(OFFERS_AT_ONCE).map(leads, (lead) => handOver([lead], deps));
       return { ...together(results), offers: results.flatMap((r) => r.offers) };

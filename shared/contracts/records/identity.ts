@@ -1,4 +1,4 @@
-import { Nullable, Strict, Text, Type, type Static } from "../define.ts";
+import { Nullable, Strict, Text, Type, type Static, Id, UpTo } from "../define.ts";
 
 /** What a person or a token may be. */
 export const ROLES = ["admin", "reseller", "merchant", "user"] as const;
@@ -10,10 +10,10 @@ const MAX_PROOF_CHARS = 300;
 /** The caller of an action: always an explicit parameter `by`, never something in ctx.meta. Admins have no scope; resellers no merchant. */
 export const By = Strict({
   kind: Type.Enum(["user", "s2s"]),
-  id: Type.String(),
+  id: Id,
   role: Type.Enum([...ROLES]),
-  reseller_id: Nullable(Type.String()),
-  merchant_id: Nullable(Type.String()),
+  reseller_id: Nullable(Id),
+  merchant_id: Nullable(Id),
   /** Auth's signature of all of this (shared/bus/signatures.ts); there for who asked auth for it, and passed on. Never stored or logged. */
   proof: Type.Optional(Type.String({ maxLength: MAX_PROOF_CHARS })),
 });
@@ -49,7 +49,7 @@ export const PageParams = {
 };
 
 /** The cursor of the page after this one; null: this was the last. */
-export const NextCursor = Nullable(Type.String());
+export const NextCursor = Nullable(UpTo(200));
 
 /** A list narrowed to one reseller or merchant of the asker's scope. */
 export const OwnerFilter = { reseller_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)) };

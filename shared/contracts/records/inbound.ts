@@ -1,4 +1,4 @@
-import { IsoTime, Nullable, Type, Uuid, type Static } from "../define.ts";
+import { IsoTime, Nullable, Type, Uuid, type Static, Id, UpTo } from "../define.ts";
 import { ProviderEnum } from "./configuration.ts";
 
 /** Verdict on an inbound call. */
@@ -27,16 +27,16 @@ export type BlockReason = (typeof BLOCK_REASONS)[number];
 export const InboundCallRecord = Type.Object({
   id: Uuid,
   provider: ProviderEnum,
-  call_id: Type.String(),
-  caller_number: Nullable(Type.String()),
-  called_number: Type.String(),
-  number_id: Nullable(Type.String()),
-  reseller_id: Nullable(Type.String()),
-  merchant_id: Nullable(Type.String()),
-  template_id: Nullable(Type.String()),
+  call_id: UpTo(300),
+  caller_number: Nullable(UpTo(32)),
+  called_number: UpTo(32),
+  number_id: Nullable(Id),
+  reseller_id: Nullable(Id),
+  merchant_id: Nullable(Id),
+  template_id: Nullable(Id),
   verdict: Nullable(InboundVerdictEnum),
   reason: Nullable(Type.Enum([...BLOCK_REASONS])),
-  lead_id: Nullable(Type.String()),
+  lead_id: Nullable(Id),
   created_at: IsoTime,
 });
 export type InboundCallRecord = Static<typeof InboundCallRecord>;

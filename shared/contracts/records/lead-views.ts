@@ -1,15 +1,15 @@
-import { IsoTime, Json, Nullable, Type, Uuid, type Static } from "../define.ts";
+import { IsoTime, Json, Nullable, Type, Uuid, type Static, UpTo } from "../define.ts";
 
 /** What became of one row of a bulk push; `index` is its place among the rows. */
 export const PushOutcome = Type.Object({
   index: Type.Integer(),
   status: Type.Enum(["queued", "refused"]),
   lead_call_tracker_id: Type.Optional(Uuid),
-  order_id: Type.Optional(Type.String()),
-  message: Type.Optional(Type.String()),
+  order_id: Type.Optional(UpTo(200)),
+  message: Type.Optional(UpTo(2000)),
   /** Of a refused row: as a push of it alone would fail. */
-  code: Type.Optional(Type.String()),
-  errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
+  code: Type.Optional(UpTo(64)),
+  errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: UpTo(2000) }))),
 });
 export type PushOutcome = Static<typeof PushOutcome>;
 
@@ -20,7 +20,7 @@ export const TIMELINE_SOURCES = ["leads", "dialer", "carrier", "conversation", "
 export const TimelineEvent = Type.Object({
   at: IsoTime,
   source: Type.Enum([...TIMELINE_SOURCES]),
-  event: Type.String(),
+  event: UpTo(64),
   details: Json,
 });
 export type TimelineEvent = Static<typeof TimelineEvent>;
@@ -46,10 +46,10 @@ const Figures = {
 export const Summary = Type.Object({
   from: IsoTime,
   to: IsoTime,
-  cost_currency: Type.String(),
+  cost_currency: UpTo(10),
   ...Figures,
   by_status: Counts,
   by_outcome: Counts,
-  templates: Type.Array(Type.Object({ template_id: Uuid, template: Type.String(), ...Figures, by_outcome: Counts })),
+  templates: Type.Array(Type.Object({ template_id: Uuid, template: UpTo(200), ...Figures, by_outcome: Counts })),
 });
 export type Summary = Static<typeof Summary>;

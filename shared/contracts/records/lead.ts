@@ -1,4 +1,4 @@
-import { IsoTime, Json, Nullable, Type, Uuid, type Static } from "../define.ts";
+import { IsoTime, Json, Nullable, Type, Uuid, type Static, Id, UpTo } from "../define.ts";
 import { RetryPolicy } from "./attempt.ts";
 import { ProviderEnum } from "./configuration.ts";
 
@@ -16,22 +16,22 @@ export const DIALLED_MODES: readonly ExecutionMode[] = ["TELEPHONY", "TELEPHONY_
 /** The lead record of 2.1. */
 export const LeadRecord = Type.Object({
   id: Uuid,
-  reseller_id: Type.String(),
-  merchant_id: Nullable(Type.String()),
-  template: Type.String(),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
+  template: UpTo(200),
   template_id: Uuid,
-  request_id: Type.String(),
+  request_id: UpTo(200),
   status: Type.Enum([...LEAD_STATUSES]),
-  outcome: Nullable(Type.String()),
+  outcome: Nullable(UpTo(64)),
   attempt_count: Type.Integer(),
-  call_id: Nullable(Type.String()),
+  call_id: Nullable(UpTo(300)),
   call_initiated_time: Nullable(IsoTime),
   call_end_time: Nullable(IsoTime),
-  recording_url: Nullable(Type.String()),
+  recording_url: Nullable(UpTo(2000)),
   cost: Nullable(Type.Number()),
   execution_mode: Type.Enum([...EXECUTION_MODES]),
   call_direction: Type.Enum(["OUTBOUND", "INBOUND"]),
-  outbound_number_id: Nullable(Type.String()),
+  outbound_number_id: Nullable(Id),
   trace_scores: Type.Record(Type.String(), Type.Number()),
   payload: Json,
   metaData: Json,
@@ -43,12 +43,12 @@ export type LeadRecord = Static<typeof LeadRecord>;
 /** The lead summary of 2.3. */
 export const LeadSummary = Type.Object({
   id: Uuid,
-  reseller_id: Type.String(),
-  merchant_id: Nullable(Type.String()),
-  template: Type.String(),
-  request_id: Type.String(),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
+  template: UpTo(200),
+  request_id: UpTo(200),
   status: Type.Enum([...LEAD_STATUSES]),
-  outcome: Nullable(Type.String()),
+  outcome: Nullable(UpTo(64)),
   attempt_count: Type.Integer(),
   created_at: IsoTime,
   updated_at: IsoTime,
@@ -63,14 +63,14 @@ export type Held = Static<typeof Held>;
 export const WaitingLead = Type.Object({
   lead_id: Uuid,
   status: Type.Enum([...LEAD_STATUSES]),
-  outcome: Nullable(Type.String()),
+  outcome: Nullable(UpTo(64)),
   due_at: Nullable(IsoTime),
   held: Nullable(Held),
   created_at: IsoTime,
-  reseller_id: Type.String(),
-  merchant_id: Nullable(Type.String()),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
   template_id: Uuid,
-  phone_number: Nullable(Type.String()),
+  phone_number: Nullable(UpTo(32)),
   attempt_count: Type.Integer(),
   claim_no: Type.Integer(),
   execution_mode: Type.Enum([...EXECUTION_MODES]),
@@ -84,10 +84,10 @@ export const OWN_QUEUE = "p:";
 /** A queue with a waiting lead, and its owner: one for each template (a reseller's template serving several merchants: one for each of them), and one of its own for each playground
  *  lead with a configuration of its own. Whose it is say the fields beside its name. */
 export const QueueHead = Type.Object({
-  queue: Type.String(),
+  queue: UpTo(110),
   template_id: Uuid,
-  reseller_id: Type.String(),
-  merchant_id: Nullable(Type.String()),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
   due_at: IsoTime,
   /** Set for a playground lead's own queue: what it changes of the configuration, or (by reference) the lead that has it. */
   configurations_override: Nullable(Json),
@@ -98,14 +98,14 @@ export type QueueHead = Static<typeof QueueHead>;
 /** What the scheduler gets of a lead that is due. */
 export const DueLead = Type.Object({
   lead_id: Uuid,
-  queue: Type.Optional(Type.String()),
+  queue: Type.Optional(UpTo(110)),
   status: Type.Enum(["BACKLOG", "RETRY"]),
   due_at: IsoTime,
   created_at: IsoTime,
-  reseller_id: Type.String(),
-  merchant_id: Nullable(Type.String()),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
   template_id: Uuid,
-  phone_number: Type.String(),
+  phone_number: UpTo(32),
   attempt_count: Type.Integer(),
   claim_no: Type.Integer(),
   execution_mode: Type.Enum([...EXECUTION_MODES]),
@@ -131,10 +131,10 @@ export const ClaimedLead = Type.Object({
   lead_id: Uuid,
   claim_no: Type.Integer(),
   attempt_count: Type.Integer(),
-  reseller_id: Type.String(),
-  merchant_id: Nullable(Type.String()),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
   template_id: Uuid,
-  phone_number: Type.String(),
+  phone_number: UpTo(32),
   payload: Json,
   execution_mode: Type.Enum([...EXECUTION_MODES]),
   /** Times each pre-check has deferred this lead. */

@@ -1,5 +1,18 @@
 import { EngineEnum, ModelUses } from "./models.ts";
-import { Clearable, Json, Nullable, Patch, Strict, Text, Type, Uuid, IsoTime, type Static } from "../define.ts";
+import {
+  Clearable,
+  Json,
+  Nullable,
+  Patch,
+  Strict,
+  Text,
+  Type,
+  Uuid,
+  IsoTime,
+  type Static,
+  Id,
+  UpTo,
+} from "../define.ts";
 
 const Name = Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" });
 const Scalar = Type.Union([Type.String({ maxLength: 2000 }), Type.Number(), Type.Boolean()]);
@@ -149,6 +162,9 @@ const others = {
 const is_active = Type.Optional(Type.Boolean());
 const content = { ...required, is_active, ...Type.Partial(Type.Object(others)).properties };
 
+/** Most bytes of a template as JSON, with all that its changes have added. */
+export const TEMPLATE_BYTES = 320 * 1024;
+
 /** A template as a client writes it. */
 export const TemplateInput = Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), ...content });
 export type TemplateInput = Static<typeof TemplateInput>;
@@ -165,21 +181,21 @@ export type TemplatePatch = Static<typeof TemplatePatch>;
 export const TemplateRecord = Type.Object({
   id: Uuid,
   version: Type.Integer({ minimum: 1 }),
-  reseller_id: Type.String(),
-  merchant_id: Nullable(Type.String()),
-  name: Type.String(),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
+  name: UpTo(200),
   is_active: Type.Boolean(),
   payload_schema: Nullable(Json),
-  variables: Type.Array(Type.String()),
-  initial_node: Type.String(),
+  variables: Type.Array(UpTo(64)),
+  initial_node: UpTo(64),
   nodes: Type.Array(FlowNode),
   global_functions: Type.Array(FlowFunction),
-  greeting: Nullable(Type.String()),
-  voicemail_message: Nullable(Type.String()),
-  voice: Nullable(Type.String()),
-  language: Type.String(),
+  greeting: Nullable(UpTo(1000)),
+  voicemail_message: Nullable(UpTo(1000)),
+  voice: Nullable(UpTo(100)),
+  language: UpTo(35),
   limits: Type.Object(LimitsFields),
-  retry_on: Nullable(Type.Array(Type.String())),
+  retry_on: Nullable(Type.Array(UpTo(64))),
   engine: Nullable(EngineEnum),
   models: ModelUses,
   evaluators: Type.Array(Evaluator),
