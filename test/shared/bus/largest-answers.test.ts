@@ -1,201 +1,123 @@
-import { generateKeyPairSync, randomUUID } from "node:crypto";
-import { MongoClient, type Db } from "mongodb";
-import auth from "../../../services/auth/auth.service.ts";
-import blacklist from "../../../services/blacklist/blacklist.service.ts";
-import config from "../../../services/config/config.service.ts";
-import leads from "../../../services/leads/leads.service.ts";
-import merchants from "../../../services/merchants/merchants.service.ts";
-import numbers from "../../../services/numbers/numbers.service.ts";
-import webhook from "../../../services/webhook/webhook.service.ts";
-import { startNats, type NatsServer } from "../../../local/harness/nats-server.ts";
-import { asAdmin, setStage, standIn, type Stage } from "../../../local/harness/stage.ts";
-import type { ActionName, ParamsOf } from "../../../shared/bus/bus.ts";
-import { isRecord, jsonBytes, textOf } from "../../../shared/json.ts";
+import { randomUUID } from "node:crypto";
+import { createPeers } from "../../../services/dialer/peers.ts";
+import { noFacts } from "../../../shared/contracts/records/attempt.ts";
+import { callRef } from "../../../shared/ids.ts";
+import { jsonBytes } from "../../../shared/json.ts";
+import { boundedTalk } from "../../../shared/talk-bounds.ts";
+import { asAdmin, until } from "../../../local/harness/stage.ts";
+import { at, delivery, KIB, largestStage, lead, merchant, MOST_BYTES, R, stamps, TEMPLATE, wide, type LargestStage } from "../../fixtures/bus/largest-stage.ts"; // prettier-ignore
 
-/**
- * The largest answers that stored data can give, over a real server: its messages are a mebibyte at most. Characters that JSON writes with six
- * bytes make each text as large as its bound allows.
- */
-const MOST_BYTES = 512 * 1024;
+/** The largest answers and requests beside the pages of lists (largest-pages.test.ts) that stored data can give, over a real server. */
 const TEST_MS = 120_000;
-const KIB = 1024;
-const wide = (chars: number): string => "\u0001".repeat(chars);
-const R = "11111111-1111-4111-8111-111111111111";
-const TEMPLATE = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
-/** Of each list, and asked for at once. */
-const ITEMS = 120;
 const by = asAdmin;
-const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-
-let nats: NatsServer;
-let stage: Stage;
-let client: MongoClient;
-let db: Db;
-
+let it: LargestStage;
 beforeAll(async () => {
-  nats = await startNats();
-  stage = await setStage({
-    bus: { url: nats.url, namespace: `largest-${randomUUID()}` },
-    env: { SWEEP_INTERVAL_MS: "60000", JWT_PRIVATE_KEY: pem },
-    services: [
-      auth,
-      blacklist,
-      config,
-      leads,
-      merchants,
-      numbers,
-      webhook,
-      standIn("dialer", { history: () => ({ calls: [], carrier_events: [] }) }),
-      standIn("scheduler", {}),
-      standIn("conversation", {}),
-    ],
-  });
-  client = await MongoClient.connect(stage.uri);
-  db = client.db();
+  it = await largestStage();
 }, TEST_MS);
-afterAll(async () => {
-  await client?.close();
-  await stage?.stop();
-  await nats?.stop();
+afterAll(() => it?.stop());
+
+test("a lead's deliveries: the newest of them, as many as a message takes", async () => {
+  const docs = Array.from({ length: 100 }, (_, i) => ({ _id: randomUUID(), ...delivery(i) }));
+  await it.planted("deliveries", docs);
+  const { deliveries } = await it.small("webhook.deliveries", { lead_id: TEMPLATE });
+  expect(deliveries.length).toBeGreaterThan(5);
+  expect(deliveries.map((d) => d.id)).toEqual(
+    docs
+      .slice(0, deliveries.length)
+      .map((d) => d._id)
+      .reverse(),
+  );
 });
 
-const at = (i: number): Date => new Date(Date.UTC(2026, 0, 1) - i * 1000);
-const owner = { reseller_id: R, merchant_id: null };
-const stamps = (i: number) => ({ created_at: at(i), updated_at: at(i) });
-
-const lead = (i: number) => ({
-  ...owner,
-  template_id: TEMPLATE,
-  template: wide(200),
-  request_id: wide(200),
-  status: "FINISHED",
-  outcome: "x".repeat(64),
-  attempt_count: 1,
-  is_test: false,
-  ...stamps(i),
+test("sums over more templates and outcome words than a message takes: those with most leads are listed, the totals are of all", async () => {
+  const word = (t: number, w: number): string => `w${"o".repeat(50)}_${t}_${w}`;
+  const counted = (t: number, w: number) => ({ ...lead(0), _id: randomUUID(), template_id: `${t}-${TEMPLATE}`.slice(0, 36), template: wide(200), outcome: word(t, w), answered_count: 0, talk_seconds: 0, costs: {}, created_at: new Date() }); // prettier-ignore
+  const docs = Array.from({ length: 200 }, (_, t) => Array.from({ length: 20 }, (_word, w) => counted(t, w))).flat();
+  await it.planted("leads", docs);
+  const sums = await it.small("leads.summary", { by });
+  expect(sums.leads).toBe(docs.length);
+  expect(Object.keys(sums.by_outcome)).toHaveLength(1000);
+  expect(sums.templates.length).toBeGreaterThan(50);
+  expect(sums.templates.every((t) => t.leads === 20 && Object.keys(t.by_outcome).length === 20)).toBe(true);
 });
 
-/** A list: its collection, a document of it with the largest contents, the field that its page is in, and what it is asked with. */
-interface List<N extends ActionName = ActionName> {
-  action: N;
-  field: string;
-  collection: string;
-  doc: (i: number) => object;
-  asked: ParamsOf<N>;
-}
-const list = <N extends ActionName>(
-  action: N,
-  collection: string,
-  field: string,
-  doc: (i: number) => object,
-  asked: ParamsOf<N>,
-): List<N> => ({ action, collection, field, doc, asked });
-
-const page = { by, limit: 500 };
-const templateRecord = (id: string, version: number, bytes: number) => ({
-  id,
-  version,
-  ...owner,
-  name: wide(200),
-  is_active: true,
-  variables: [],
-  initial_node: "a",
-  nodes: [{ name: "a", prompt: "p".repeat(bytes) }],
-  global_functions: [],
-  greeting: null,
-  voice: null,
-  language: "en",
-  limits: {},
-  retry_on: null,
-  evaluators: [],
-  payload_schema: null,
-  created_at: at(0).toISOString(),
-  updated_at: at(0).toISOString(),
-});
-const head = (i: number) => ({ _id: randomUUID(), ...owner, name: wide(200), is_active: true, version: 1, max_age_seconds: 60, max_call_seconds: 60, retry_on: null, ...stamps(i) }); // prettier-ignore
-
-const lists = [
-  list("auth.listUsers", "users", "users", (i) => ({ ...owner, email: `${"e".repeat(250)}${i}`, role: "reseller", is_active: true, ...stamps(i) }), page), // prettier-ignore
-  list("auth.listS2s", "s2s_tokens", "s2s_tokens", (i) => ({ ...owner, name: wide(200), role: "reseller", token_hash: `h${i}`, token_prefix: "p".repeat(16), expires_at: at(0), last_seen_at: null, revoked_at: null, ...stamps(i) }), page), // prettier-ignore
-  list("auth.listAudit", "audit", "entries", (i) => ({ ...owner, actor: { kind: "user", id: "u", role: "admin" }, action: "a.b", subject: wide(200), details: { note: wide(2000), of: wide(1000) }, created_at: at(i) }), page), // prettier-ignore
-  list("blacklist.list", "blacklist", "entries", (i) => ({ reseller_id: R, phone_number: `+1415${5_550_000 + i}`, listed_by: "u", created_at: at(i) }), page), // prettier-ignore
-  list("merchants.listResellers", "resellers", "resellers", (i) => ({ name: wide(200), name_key: "k", is_active: true, ...stamps(i) }), page), // prettier-ignore
-  list("merchants.list", "merchants", "merchants", (i) => ({ reseller_id: R, name: wide(200), name_key: "k", contact_email: "e".repeat(254), is_active: true, paused: { at: at(0), by: "user:u", reason: wide(500) }, ...stamps(i) }), page), // prettier-ignore
-  list("numbers.list", "numbers", "numbers", (i) => ({ ...owner, phone_number: `+1415${5_550_000 + i}`, provider: "PROVIDER_ONE", status: "AVAILABLE", channel: wide(32), max_concurrent_calls: 1, country: "US", slots: [], removed: null, used_at: at(0), ...stamps(i) }), page), // prettier-ignore
-  list("webhook.list", "deliveries", "deliveries", (i) => ({ ...owner, lead_id: TEMPLATE, url: "u".repeat(2000), host: "h", body: "{}", state: "exhausted", try_count: 200, tries: Array.from({ length: 200 }, () => ({ at: at(0), status: null, error: "e".repeat(200), duration_ms: 10_000 })), created_at: at(i) }), page), // prettier-ignore
-  list("leads.list", "leads", "leads", lead, page),
-];
-
-const answered: Record<string, { bytes: number; page: number }> = {};
-afterAll(() => {
-  if (process.env["SHOW_SIZES"]) console.log(answered);
+test("a thousand paused merchants with the longest reasons: every one of them is told", async () => {
+  const docs = Array.from({ length: 1000 }, (_, i) => ({ _id: randomUUID(), ...merchant(i) }));
+  await it.planted("merchants", docs);
+  const merchant_ids = docs.map((d) => d._id);
+  const { merchants: paused } = await it.small("merchants.pauses", { merchant_ids });
+  expect(paused.map((m) => m.id).sort()).toEqual([...merchant_ids].sort());
 });
 
-/** Every page of a list, each answered below the bound; the ids, or for want of them the numbers, in order. */
-async function walked({ action, field, asked }: List): Promise<string[]> {
-  const found: string[] = [];
-  for (let cursor: string | null = "", pages = 0; cursor !== null && pages <= ITEMS; pages++) {
-    const answer: unknown = await stage.bus.call(action, { ...asked, ...(cursor === "" ? {} : { cursor }) });
-    const bytes = jsonBytes(answer);
-    expect(bytes).toBeLessThan(MOST_BYTES);
-    const items = isRecord(answer) && Array.isArray(answer[field]) ? answer[field].filter(isRecord) : [];
-    answered[action] = { bytes: Math.max(bytes, answered[action]?.bytes ?? 0), page: items.length };
-    expect(items.length).toBeGreaterThan(0);
-    found.push(...items.map((item) => textOf(item["id"] ?? item["phone_number"])));
-    cursor = isRecord(answer) && typeof answer["next_cursor"] === "string" ? answer["next_cursor"] : null;
-  }
-  return found;
-}
+describe("leads of a template that takes nothing else than a name", () => {
+  const hook = "http://127.0.0.1:9/hook";
+  let template_id = "";
+  const largest = { customer_mobile_number: "+14155552601", note: "n".repeat(255 * KIB) };
+  const row = (payload: Record<string, unknown>) => ({ request_id: "r", template_id, reseller_id: R, payload, reporting_webhook_url: hook }); // prettier-ignore
 
-test.each(lists)(
-  "$action of largest items: every one of them, in pages that the bus takes",
-  async (of) => {
-    const docs = Array.from({ length: ITEMS }, (_, i) => ({ _id: randomUUID(), ...of.doc(i) }));
-    await db.collection<{ _id: string }>(of.collection).deleteMany({});
-    await db.collection<{ _id: string }>(of.collection).insertMany(docs);
-    const names = docs.map((d) => (of.collection === "blacklist" && "phone_number" in d ? d.phone_number : d._id));
-    expect(await walked(of)).toEqual(names);
-  },
-  TEST_MS,
-);
+  beforeAll(async () => {
+    const template = { reseller_id: R, name: "t", initial_node: "a", nodes: [{ name: "a", say: "Hello." }] };
+    const payload_schema = { type: "object", properties: { note: { type: "string" } }, additionalProperties: false };
+    await it.planted("resellers", [{ _id: R, name: "r", name_key: "r", is_active: true, ...stamps(0) }]);
+    template_id = (await it.stage.bus.call("config.createTemplate", { by, template: { ...template, payload_schema } }))
+      .id;
+  });
 
-test(
-  "templates and their versions, the largest that are taken: every one of them",
-  async () => {
-    const heads = Array.from({ length: 12 }, (_, i) => head(i));
-    const [first] = heads;
-    const id = first?._id ?? "";
-    await db.collection<{ _id: string }>("templates").insertMany(heads);
-    const version = (of: string, v: number) => ({ _id: `${of}:${v}`, template_id: of, version: v, record: JSON.stringify(templateRecord(of, v, 250 * KIB)), created_at: at(100 - v) }); // prettier-ignore
-    await db.collection<{ _id: string }>("template_versions").insertMany([
-    ...heads.map(({ _id }) => version(_id, 1)),
-    ...Array.from({ length: 9 }, (_, i) => version(id, i + 2)),
-  ]); // prettier-ignore
-    await db.collection<{ _id: string }>("templates").updateOne({ _id: id }, { $set: { version: 10 } });
-    expect(await walked(list("config.listTemplates", "templates", "templates", head, page))).toEqual(heads.map((h) => h._id)); // prettier-ignore
-    expect(await walked(list("config.listVersions", "templates", "versions", head, { ...page, id }))).toHaveLength(10);
-  },
-  TEST_MS,
-);
+  test("a batch whose every field is wrong is refused row by row", async () => {
+    const fields = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`field_${i}`, i]));
+    const rows = Array.from({ length: 50 }, () => row(fields));
+    const { results } = await it.small("leads.pushMany", { by, rows });
+    expect(results.map((r) => r.code)).toEqual(rows.map(() => "PAYLOAD_INVALID"));
+    expect(results.every((r) => (r.errors?.length ?? 0) > 10 && r.errors?.at(-1)?.message.endsWith("more are not listed"))).toBe(true); // prettier-ignore
+  });
 
-test(
-  "configurations with the largest pre-checks and whitelists: every one of them",
-  async () => {
-    const heads = Array.from({ length: 60 }, (_, i) => head(i));
-    const settings = JSON.stringify({
-      initial_offset: 0,
-      retry_offset: 60,
-      max_retry: 1,
-      calling_provider: "PROVIDER_ONE",
-      call_start_time: "00:00",
-      call_end_time: "00:00",
-      pre_checks: [{ body: "b".repeat(32 * KIB) }],
-      rate_limit_whitelist: Array.from({ length: 1000 }, (_, i) => `+14155552${String(i).padStart(3, "0")}`),
+  test("a thousand leads that are not there are aborted, with the longest ids and reasons a body holds", async () => {
+    const asked = Array.from({ length: 1000 }, () => ({ lead_id: wide(30), cancellation_reason: "r" }));
+    expect((await it.small("leads.abort", { by, leads: asked })).leads).toHaveLength(1000);
+  });
+
+  test("the largest lead: its conversation's end, its record and its report are taken, and so is the preparation of its call", async () => {
+    const { lead_call_tracker_id: lead_id } = await it.stage.bus.call("leads.push", { by, lead: row(largest) });
+    const attempt = { number_id: TEMPLATE, provider: "PROVIDER_ONE", template_version: 1, policy: { max_retry: 0, retry_offset: 0, retry_on: [] }, claimed_at: new Date() }; // prettier-ignore
+    await it.db.collection<{ _id: string }>("leads").updateOne(
+      { _id: lead_id },
+      { $set: { status: "PROCESSING", claim_no: 1, attempt_count: 1, attempt, lease_until: new Date(Date.now() + 60_000) }, $unset: { due_at: 1 } },
+    ); // prettier-ignore
+    const name = "n".repeat(64);
+    const talk = boundedTalk({
+      decided: name,
+      ended_by: "agent",
+      user_turns: 500,
+      idle_out: false,
+      time_limit: false,
+      machine: false,
+      message_left: false,
+      transcription: Array.from({ length: 500 }, () => ({ role: "user", content: wide(2000) })),
+      node_traversal: Array.from({ length: 500 }, () => name),
+      variables: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`v${i}`, wide(300)])),
+      errors: Array.from({ length: 50 }, () => ({ code: name, node: name, detail: wide(500) })),
     });
-    const docs = heads.map(({ _id }, i) => ({ _id: randomUUID(), template_id: _id, ...owner, settings, ...stamps(i) }));
-    await db.collection<{ _id: string }>("templates").insertMany(heads);
-    await db.collection<{ _id: string }>("configurations").insertMany(docs);
-    expect(await walked(list("config.listConfigurations", "configurations", "configurations", head, page))).toEqual(docs.map((d) => d._id)); // prettier-ignore
-  },
-  TEST_MS,
-);
+    const pre_check_results = Array.from({ length: 10 }, () => ({
+      name: wide(200),
+      exported: { v: "x".repeat(3000) },
+    }));
+    const evaluation = { trace_scores: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`${name}${i}`, 1])), summary: wide(2000), errors: [] }; // prettier-ignore
+    const facts = { ...noFacts("completed"), answered_at: at(1).toISOString(), ended_at: at(0).toISOString(), talk, pre_check_results, evaluation }; // prettier-ignore
+    expect(jsonBytes(facts)).toBeLessThan(MOST_BYTES);
+    expect(jsonBytes(facts)).toBeGreaterThan(256 * KIB);
+    expect(await it.stage.bus.call("leads.settle", { lead_id, claim_no: 1, facts })).toMatchObject({ done: true, outcome: name }); // prettier-ignore
+    const shown = await it.small("leads.get", { by, lead_id });
+    expect(shown.payload["note"]).toBe(largest.note);
+    const body = await until("the report", async () => (await it.db.collection<{ _id: string; body: string }>("deliveries").findOne({ _id: `msg_${lead_id}` }))?.body); // prettier-ignore
+    expect(body.length).toBeLessThan(MOST_BYTES);
+    expect(body).toContain('"TRANSCRIPT_CUT"');
+    await it.small("leads.timeline", { by, lead_id });
+  });
+
+  test("preparations of many calls with the largest payloads, asked for at once, each get their answer", async () => {
+    const peers = createPeers(it.stage.bus, 30);
+    const call = (n: number) => ({ call_ref: callRef(randomUUID(), 1), lead_id: randomUUID(), claim_no: 1, provider: "PROVIDER_ONE" as const, template_id, template_version: 1, voicemail_action: "hangup" as const, carrier: "none", engine: null, record: false, payload: { ...largest, n }, max_call_seconds: 60, ttl_seconds: 60 }); // prettier-ignore
+    const prepared = await Promise.all(Array.from({ length: 20 }, (_, n) => peers.prepareConversation(call(n))));
+    expect(prepared.map((p) => p.token)).toEqual(Array.from({ length: 20 }, (_, n) => String(n)));
+  });
+});
