@@ -5,8 +5,8 @@ export type Side = "params" | "result";
 export const MESSAGE_BYTES = 500_000;
 
 /**
- * Messages that may be larger for one minor version: answers to askers of 0.2.0, who know no pages of them and get them whole, and what templates and
- * pre-checks of versions that did not bound them take.
+ * Messages that may be larger for one minor version: answers to askers of 0.2.0, who know no pages of them and get them whole, and what templates,
+ * pre-checks and payloads (with variables of pre-checks) of versions that did not bound them take.
  */
 export const LARGER_FROM_OLDER: Readonly<Record<string, Side>> = {
   "config.getTemplate": "result",
@@ -15,7 +15,9 @@ export const LARGER_FROM_OLDER: Readonly<Record<string, Side>> = {
   "config.plans": "result",
   "config.templateVersion": "result",
   "config.updateTemplate": "result",
+  "conversation.prepareMany": "params",
   "dialer.dialMany": "params",
+  "leads.claimMany": "result",
   "leads.dueOf": "result",
 };
 /** Their bound: what a NATS server takes, less what the bus adds. */

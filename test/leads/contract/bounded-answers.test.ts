@@ -85,7 +85,7 @@ test("due leads by reference come queue by queue, as many as a message takes", a
   );
 });
 
-/** Of a conversation as versions before bounded none: half a megabyte of words, in two bytes each. */
+/** Of a conversation as versions before bounded none: hundreds of kilobytes of words, in two bytes each. */
 const LONG_TALK: ConversationFacts = {
   decided: null,
   ended_by: "customer",
@@ -94,7 +94,7 @@ const LONG_TALK: ConversationFacts = {
   time_limit: false,
   machine: false,
   message_left: false,
-  transcription: Array.from({ length: 120 }, (_, i) => ({ role: "user", content: `${i} ${"é".repeat(1990)}` })),
+  transcription: Array.from({ length: 80 }, (_, i) => ({ role: "user", content: `${i} ${"é".repeat(1990)}` })),
   node_traversal: ["hello", "bye"],
   variables: { day: "Friday", note: "v".repeat(100_000) },
   errors: [],
