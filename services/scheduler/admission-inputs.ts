@@ -52,7 +52,7 @@ export const partyKey = (party: Party): string => JSON.stringify(party);
 
 /** Reads the limits that queues draw permits from, in their order; afresh. */
 const limitReader =
-  ({ env }: Pick<ServiceDeps, "env">, rates: Pick<RateWindows, "read">) =>
+  ({ env }: Pick<ServiceDeps, "env">, rates: Pick<RateWindows, "read">, aheadMs?: () => number) =>
   async (queues: readonly QueueInputs[]): Promise<Pick<GateInputs, "rate" | "carrier">[]> => {
     const drawn = queues.map(({ plan }) => {
       const c = plan?.configuration;
@@ -64,18 +64,20 @@ const limitReader =
     const logs = await rates.read(
       unique(drawn.flatMap((d) => (d ? [d.carrierId, ...(d.ownId ? [d.ownId] : [])] : []))),
     );
+    const ahead = aheadMs ? { ahead_ms: aheadMs() } : {};
     return drawn.map((d) => {
       if (!d) return { rate: null, carrier: null };
-      const rate = d.own && { limit: toRateLimit(d.own), log: logs.get(d.ownId ?? "") ?? null };
-      return { rate, carrier: { limit: carrierLimit(env, d.provider), log: logs.get(d.carrierId) ?? null } };
+      const rate = d.own && { limit: toRateLimit(d.own), log: logs.get(d.ownId ?? "") ?? null, ...ahead };
+      return { rate, carrier: { limit: carrierLimit(env, d.provider), log: logs.get(d.carrierId) ?? null, ...ahead } };
     });
   };
 
-/** Reads what the gates judge by, the same for a pass and for explain. `ttlMs` 0: every answer is fresh. */
+/** Reads what the gates judge by, the same for a pass and for explain. `ttlMs` 0: every answer is fresh. `aheadMs`: how far ahead a pass looks for permits. */
 export function createAdmissionInputs(
   deps: Pick<ServiceDeps, "bus" | "clock" | "env">,
   rates: Pick<RateWindows, "read">,
   ttlMs: number,
+  aheadMs?: () => number,
 ) {
   const policies = createPolicyCache(deps, ttlMs);
   const slots = answerCache<ResultOf<"numbers.availability">>(deps.clock, ttlMs);
@@ -117,7 +119,7 @@ export function createAdmissionInputs(
         }),
       );
     },
-    limitsOf: limitReader(deps, rates),
+    limitsOf: limitReader(deps, rates, aheadMs),
     /** Slots that a call of this queue to this country may use; null where the configuration is unknown. */
     async slotsFor({ queue, plan }: QueueInputs, country: string | null): Promise<SlotAvailability | null> {
       const c = plan?.configuration;

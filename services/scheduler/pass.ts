@@ -31,7 +31,7 @@ export type PassDeps = Pick<ServiceDeps, "random"> &
   ReserveSlotsDeps &
   DispositionDeps & {
     schedule: QueueSchedule;
-    reservations: Pick<InFlightReservations, "add">;
+    reservations: Pick<InFlightReservations, "add" | "passTook">;
     budget: PassBudget;
   };
 
@@ -55,7 +55,8 @@ function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, fu
     return result.ok;
   };
 
-  const offer = async (won: readonly WonLead[]): Promise<void> => {
+  const offer = async (won: readonly WonLead[], beganMs: number): Promise<void> => {
+    reservations.passTook(clock.monotonicMs() - beganMs);
     const handed = await handOver(won, deps);
     const nowMs = clock.monotonicMs();
     for (const { offered, taken } of handed.offers) deps.budget.record(offered, taken, nowMs);
@@ -65,6 +66,7 @@ function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, fu
   };
 
   return async (budget, full) => {
+    const beganMs = clock.monotonicMs();
     const due = await dueQueues(schedule.takeDue(clock.now().getTime()), deps);
     await apply({ deferred: due.failed, dropped: [] });
     if (due.queues.length === 0) return;
@@ -86,7 +88,7 @@ function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, fu
       crashPoint(env, "K1");
       const now = clock.now();
       const offers = chunks(claimed.ok, { maxItems: ORDERS_PER_OFFER, bytesOf: (won) => jsonBytes(orderOf(won, now)) });
-      await Promise.all([pLimit(OFFERS_AT_ONCE).map(offers, offer), apply(claimed)]);
+      await Promise.all([pLimit(OFFERS_AT_ONCE).map(offers, (won) => offer(won, beganMs)), apply(claimed)]);
     }
 
     const expired = leads.dropped.flatMap((d) => (d.kind === "lead" && d.outcome === "EXPIRED" ? [d.inputs] : []));

@@ -32,12 +32,13 @@ const ALL_TEMPLATES = "";
 /** What the passes of this process keep in memory. A crash may lose all of it. */
 function passMemory(deps: ServiceDeps, rates: RateWindows) {
   const { clock, env } = deps;
+  const reservations = createInFlightReservations();
   return {
-    inputs: createAdmissionInputs(deps, rates, INPUTS_TTL_MS),
+    inputs: createAdmissionInputs(deps, rates, INPUTS_TTL_MS, reservations.aheadMs),
     schedule: createQueueSchedule(),
     turns: newTurns(),
     budget: createAimdBudget(env.SCHEDULER_BATCH),
-    reservations: createInFlightReservations(),
+    reservations,
     failures: recencyCache<string>({ max: MAX_QUEUES, ttl: { ms: FAILURE_TTL_MS, clock } }),
     slotRefusals: recencyCache<true>({ max: MAX_PARTIES, ttl: { ms: SLOT_RECHECK_MS, clock } }),
     dueCounts: recencyCache<number>({ max: MAX_QUEUES, ttl: { ms: DUE_COUNT_TTL_MS, clock } }),

@@ -71,7 +71,7 @@ async function beforeIntent(
       checkCredentials,
     ]);
     if (late) return late;
-    const permit = await acquirePermit(deps, order);
+    const permit = await acquirePermit(deps, order, takenMs);
     return permit !== null && "kind" in permit ? permit : { media, permit };
   } catch (error) {
     deps.log.warn(

@@ -72,6 +72,7 @@ async function ask(
   deps: PermitDeps,
   order: Pick<DialJob, "provider" | "rate_limit">,
   leadMs: () => number,
+  takenMs?: number,
 ): Promise<DialPermit | Release> {
   const { clock, permitPace } = deps;
   return permitPace.inTurn(async () => {
@@ -82,6 +83,7 @@ async function ask(
       rate_limit: order.rate_limit,
       max_wait_ms: Math.min(LONGEST_WAIT_MS, MAX_WAIT_MS + min_wait_ms),
       ...(min_wait_ms > 0 ? { min_wait_ms } : {}),
+      ...(takenMs === undefined ? {} : { waited_ms: Math.max(0, Math.round(askedMs - takenMs)) }),
       valid_ms: VALID_MS,
     });
     if (!answer.granted) return { kind: "release", due_at: new Date(answer.retry_at), reason: answer.why };
@@ -92,11 +94,15 @@ async function ask(
 
 /**
  * The permit to place this call, acquired right before the intent; null: nothing limits it. One that comes too late for its instant is given back, and the
- * lead waits.
+ * lead waits. `takenMs`: when this process took the order, monotonic.
  */
-export async function acquirePermit(deps: PermitDeps, order: DialJob): Promise<DialPermit | EarlyStop | null> {
+export async function acquirePermit(
+  deps: PermitDeps,
+  order: DialJob,
+  takenMs: number,
+): Promise<DialPermit | EarlyStop | null> {
   if (!isLimited(deps, order)) return null;
-  const permit = await ask(deps, order, () => deps.permitPace.leadMs());
+  const permit = await ask(deps, order, () => deps.permitPace.leadMs(), takenMs);
   if ("kind" in permit || permit.span === null) return permit;
   if (permit.span.notBeforeMs <= permit.span.notAfterMs) return permit;
   await giveBack(deps, permit.held);

@@ -19,10 +19,11 @@ export interface SlotAvailability {
   home: { numbers: number; free_lines: number } | null;
 }
 
-/** A limit and the log of its permits; null: no limit, or no permit yet. */
+/** A limit and the log of its permits; null: no limit, or no permit yet. `ahead_ms`: permits that become free within this long count as free; absent: PERMIT_AHEAD_MS. */
 export interface LimitState {
   limit: RateLimit | null;
   log: WindowLog | null;
+  ahead_ms?: number;
 }
 
 /** A pause of calling by a person; null: none. */
@@ -91,8 +92,8 @@ function pausedBy(pause: Pause, whose: string): Ruling {
   );
 }
 
-function limitRuling({ log, limit }: LimitState, at: Date, what: string): Ruling {
-  const { free, next } = permitsAt(log, limit, plusMs(at, PERMIT_AHEAD_MS));
+function limitRuling({ log, limit, ahead_ms = PERMIT_AHEAD_MS }: LimitState, at: Date, what: string): Ruling {
+  const { free, next } = permitsAt(log, limit, plusMs(at, ahead_ms));
   const values = limit ? { max_calls: limit.max, window_seconds: limit.window_ms / MS_PER_SECOND, free } : {};
   if (next === null)
     return pass(
@@ -101,7 +102,7 @@ function limitRuling({ log, limit }: LimitState, at: Date, what: string): Ruling
         : `${what} has no limit.`,
       values,
     );
-  const until = plusMs(next, -PERMIT_AHEAD_MS);
+  const until = plusMs(next, -ahead_ms);
   const { closed_until, closed_why } = log ?? { closed_until: null, closed_why: null };
   if (closed_until !== null && closed_until > at)
     return hold(

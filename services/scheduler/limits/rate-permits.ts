@@ -103,10 +103,11 @@ async function acquirePermit(
 export function permitActions(
   deps: PermitDeps & Pick<ServiceDeps, "log">,
   rates: RateWindows,
-  reservations: Pick<InFlightReservations, "redeem">,
+  reservations: Pick<InFlightReservations, "redeem" | "askedAfter">,
 ): Handlers<"scheduler", "grant" | "giveBack" | "slow"> {
   return {
     async grant(p) {
+      if (p.waited_ms !== undefined) reservations.askedAfter(p.waited_ms + (p.min_wait_ms ?? 0));
       const answer = await acquirePermit(deps, rates, p);
       reservations.redeem(carrierWindowId(p.provider));
       if (p.rate_limit) reservations.redeem(configurationWindowId(p.rate_limit.configuration_id));

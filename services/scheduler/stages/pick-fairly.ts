@@ -2,13 +2,13 @@ import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { Cache } from "../../../shared/cache.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { DueLead } from "../../../shared/contracts/records/lead.ts";
-import { PERMIT_AHEAD_MS, type LimitState } from "../admission/gates.ts";
+import type { LimitState } from "../admission/gates.ts";
 import { failedQueues, type Deferred, type StageResult } from "../dispositions.ts";
 import { readDueLeads } from "../due-leads.ts";
 import { fairShares, type Supply, type Turns } from "../fairness/fair-shares.ts";
 import type { InFlightReservations } from "../limits/in-flight-reservations.ts";
 import { carrierWindowId, configurationWindowId } from "../limits/rules/rate-limits.ts";
-import { permitsAt } from "../limits/rules/sliding-window.ts";
+import { permitsAt, windowMs } from "../limits/rules/sliding-window.ts";
 import type { OpenQueue } from "./admit-queues.ts";
 import { lookAheadMs } from "./scan.ts";
 
@@ -21,7 +21,7 @@ export interface PickedLead {
 /** What the stage needs. */
 export interface PickFairlyDeps extends Pick<ServiceDeps, "bus" | "clock" | "env"> {
   turns: Turns;
-  reservations: Pick<InFlightReservations, "count">;
+  reservations: Pick<InFlightReservations, "count" | "aheadMs">;
   /** How many due leads the last read of a queue found, by queue. */
   dueCounts: Cache<number>;
   /** The last count of leads in flight, under the empty key. */
@@ -72,11 +72,16 @@ export function rateWindowsOf({ inputs, rate, carrier, whitelisted_only }: OpenQ
 
 /** Permits that each rate window has left, without those that leads on their way to the dialer will ask for. */
 function permitsLeft(queues: readonly OpenQueue[], { clock, reservations }: PickFairlyDeps): Map<string, number> {
-  const at = plusMs(clock.now(), PERMIT_AHEAD_MS);
+  const aheadMs = reservations.aheadMs();
+  const at = plusMs(clock.now(), aheadMs);
   const left = new Map<string, number>();
-  for (const [id, { log, limit }] of queues.flatMap(rateWindowsOf))
-    if (!left.has(id))
-      left.set(id, Math.max(0, permitsAt(log, limit, at).free - reservations.count(id, clock.monotonicMs())));
+  for (const [id, { log, limit }] of queues.flatMap(rateWindowsOf)) {
+    if (left.has(id)) continue;
+    // whole windows that end on the way give all their permits again
+    const again = limit ? limit.max * Math.floor(aheadMs / windowMs(limit)) : 0;
+    const free = permitsAt(log, limit, at).free + again;
+    left.set(id, Math.max(0, free - reservations.count(id, clock.monotonicMs())));
+  }
   return left;
 }
 

@@ -63,7 +63,7 @@ function attempt(account = "5") {
   } as DialJob;
   const acquire = async () => {
     await storeClock.refresh();
-    const got = await acquirePermit(deps, order);
+    const got = await acquirePermit(deps, order, clock.monotonicMs() - 250);
     if (got === null || "kind" in got) throw new Error(`no permit: ${JSON.stringify(got)}`);
     const held = holdPermit(deps, order, got);
     /** Time moves on while it is waited for. */
@@ -153,7 +153,7 @@ test("the next permits lie as far ahead as hearing of them took lately", async (
   a.script.writeMs = 300;
   await a.acquire();
   expect(a.asked.map((p) => p.min_wait_ms)).toEqual([undefined, 600]);
-  expect(a.asked[1]).toMatchObject({ max_wait_ms: 2600, valid_ms: 2000 });
+  expect(a.asked[1]).toMatchObject({ max_wait_ms: 2600, waited_ms: 250, valid_ms: 2000 });
 });
 
 test("a scheduler of 0.2.0 names no permits: they hold for a moment from the asking, are not given back and not asked for again", async () => {

@@ -8,11 +8,16 @@ import {
   type DialRequest,
 } from "../../../services/dialer/carriers/carrier-port.ts";
 import { fail } from "../../../shared/errors.ts";
+import { LEAVES_LATE } from "../checks/mutations.ts";
 import type { Carrier } from "./carrier.ts";
+import { theScene } from "../engine/scene.ts";
 import type { SimLife, Stage, StepHow } from "../engine/process.ts";
 
 const RETRY_AFTER_MAX_S = 12;
 const HANGS_MS = 15_000;
+/** How often a dial needs a connection of its own, and the longest that takes. */
+const NEW_CONNECTION = 0.1;
+const CONNECT_MAX_MS = 400;
 const EMPTY: AnswerDocument = { content_type: "text/xml; charset=utf-8", body: "<Response/>" };
 
 /** What a callback carries in the simulation. */
@@ -28,8 +33,18 @@ const takesMs = (stage: Stage): StepHow => ({
 });
 
 /** Asks the carrier once. What goes wrong goes wrong here: nothing placed, placed and not told, told as an error. */
-function dial(stage: Stage, life: SimLife, carrier: Carrier, request: DialRequest): Promise<DialAnswer> {
+async function dial(stage: Stage, life: SimLife, carrier: Carrier, request: DialRequest): Promise<DialAnswer> {
   const { faults, world } = stage;
+  // a connection may have to be made first, and code to be loaded
+  const connecting = world.random.chance(NEW_CONNECTION) ? world.random.between(0, CONNECT_MAX_MS) : 0;
+  if (connecting > 0)
+    await new Promise<void>((resolve) => {
+      world.after(connecting, life, resolve);
+    });
+  if (theScene().mutation !== LEAVES_LATE && request.may_leave?.() === false) {
+    stage.count("dial held back");
+    return { kind: "not_sent" };
+  }
   carrier.decide(request, life.process.name);
   const struck = (what: string, p: number): boolean => stage.strikes(what, p);
   const how = takesMs(stage);

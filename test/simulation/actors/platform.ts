@@ -170,6 +170,12 @@ export class Platform {
     ]);
   }
 
+  /** The template's configuration is this, and always was. */
+  configure(template_id: string, change: Partial<ConfigurationRecord>): void {
+    const said = { ...this.configuration(template_id), ...change };
+    this.configurations.set(template_id, [{ at: this.#stage.world.now, said }]);
+  }
+
   configuration(template_id: string): ConfigurationRecord {
     const now = this.configurations.get(template_id)?.at(-1)?.said;
     if (!now) throw new Error("no such template in this simulation");

@@ -68,12 +68,17 @@ export class InvariantChecker {
       );
   }
 
+  /** Checks single dials: windows, limits, aborts, the blacklist. */
+  dials(deeds: Deeds): void {
+    for (const { invariant, what } of dialViolations(this.#scene, this.#platform, deeds)) this.broken(invariant, what);
+  }
+
   /** Checks what can be checked when nothing is left to do. */
   final(deeds: Deeds): void {
     this.#rings();
     this.#accepted(deeds);
     this.#reports(deeds);
-    for (const { invariant, what } of dialViolations(this.#scene, this.#platform, deeds)) this.broken(invariant, what);
+    this.dials(deeds);
     for (const call of this.#calls().values()) {
       if (call.joined_at && call.dial_until && call.joined_at >= call.dial_until)
         this.broken("I5", `the call ${call._id} was joined by a conversation after the window had closed`);

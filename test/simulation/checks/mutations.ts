@@ -32,6 +32,30 @@ const spanning = (v: unknown, ms: number): unknown => {
 const leased = (o: Operation, ms: number): Operation =>
   o.collection === "numbers" && Array.isArray(o.update) ? { ...o, update: spanning(o.update, ms) as Update } : o;
 
+const onWindows = (o: Operation): boolean => o.collection === "rate_windows" && Array.isArray(o.update);
+const takesPermits = (o: Operation): boolean => onWindows(o) && o.verb === "change";
+const givesBack = (o: Operation): boolean => onWindows(o) && o.verb === "update";
+/** The stages of a pipeline, their $set changed. */
+const stagesOf = (o: Operation, change: (set: Doc) => Doc): Update =>
+  (o.update as Doc[]).map((stage) => ({ $set: change(stage["$set"] as Doc) }));
+/** The expression with every $add to a permit's first instant left out. */
+const atOnce = (v: unknown): unknown => {
+  if (Array.isArray(v)) return v.map(atOnce);
+  if (!isPlain(v)) return v;
+  const sum: unknown = v["$add"];
+  if (Array.isArray(sum) && sum[0] === "$granted_at") return "$granted_at";
+  return Object.fromEntries(Object.entries(v).map(([k, inner]) => [k, atOnce(inner)]));
+};
+/** The expression with the entry that takes a returned permit's place set before all others. */
+const longAgo = (v: unknown): unknown => {
+  const parts = isPlain(v) && Array.isArray(v["$concatArrays"]) ? (v["$concatArrays"] as unknown[]) : [];
+  const [, , ...later] = parts;
+  return { $concatArrays: [[new Date(0)], [new Date(0)], ...later] };
+};
+
+/** The mutation whose carrier does not ask `may_leave`. */
+export const LEAVES_LATE = "leaves-late";
+
 /** Faults of our own making, each at one guard of the machines: the simulator must find every one. What they stand for, and what they do to a write. */
 export const MUTATIONS: Record<string, Change> = {
   /** The carrier is asked without an intent record. */
@@ -68,13 +92,23 @@ export const MUTATIONS: Record<string, Change> = {
   "line-lease-too-short": (o) => leased(o, SECOND_MS),
   /** Grants are given whether or not the window has room. */
   "rate-without-window": (o) => {
-    if (o.collection !== "rate_windows" || !Array.isArray(o.update)) return o;
-    const [first, ...rest] = o.update as Doc[];
+    if (!takesPermits(o)) return o;
     return {
       ...without(o, "$expr"),
-      update: [{ $set: { ...(first?.["$set"] as Doc), granted_at: "$$NOW" } }, ...rest],
+      update: stagesOf(o, (s) => ("granted_at" in s ? { ...s, granted_at: "$$NOW" } : s)),
     };
   },
+  /** A permit is entered in its window as if it were used at once, whenever it may be used. */
+  "permit-counted-at-its-beginning": (o) =>
+    takesPermits(o) ? { ...o, update: stagesOf(o, (s) => ("ring" in s ? { ...s, ring: atOnce(s["ring"]) } : s)) } : o,
   /** A report counts as handed over and was not written down. */
   "delivery-not-stored": (o) => (o.verb === "insert" && o.collection === "deliveries" ? null : o),
+};
+
+/** The same for guards that storms of few leads seldom need: a steady load on an account finds them. */
+export const LOAD_MUTATIONS: Record<string, Change> = {
+  /** A permit that is given back takes the one before it along. */
+  "give-back-of-two": (o) => (givesBack(o) ? { ...o, update: stagesOf(o, (s) => ({ ring: longAgo(s["ring"]) })) } : o),
+  /** Nobody asks at the last moment whether a request may still leave. */
+  [LEAVES_LATE]: (o) => o,
 };

@@ -104,6 +104,9 @@ export function storeAccess(stage: Stage, life: SimLife, change: (o: Operation) 
         lost,
       );
     }
+    const { writeMs } = stage;
+    // applied at any moment of it: at its beginning, as a majority that is slow to acknowledge, or at its end
+    const out = writeMs > 0 ? random.between(0, writeMs) : 0;
     const idle = operation.collection === "calls" && "due_at" in operation.filter;
     const rare = idle ? IDLE_SHARE : 1;
     const slow = stage.strikes("store slow", faults.storeSlow * rare) ? random.between(20, 3000) : 0;
@@ -123,8 +126,8 @@ export function storeAccess(stage: Stage, life: SimLife, change: (o: Operation) 
       },
       {
         idle,
-        outMs: slow + random.between(0.1, 1.2),
-        backMs: random.between(0.1, 1.2),
+        outMs: slow + out + random.between(0.1, 1.2),
+        backMs: writeMs - out + random.between(0.1, 1.2),
         lost: stage.strikes("store reply lost", faults.storeReplyLost * rare) ? networkError() : null,
         undone: stage.strikes("store request lost", faults.storeLost * rare) ? networkError() : null,
       },

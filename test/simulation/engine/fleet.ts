@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import type { Tally } from "../checks/faults.ts";
-import type { Outcome } from "./run.ts";
+import type { Outcome, RunHow } from "./run.ts";
 import type { Order, Told } from "./worker.ts";
 
 /** What came of many runs. */
@@ -24,7 +24,7 @@ export interface Campaign {
 /** Threads in which runs are made: modules replaced, time and chance of the machine forbidden. */
 export interface Fleet {
   /** One run; traced, its trace comes with it. */
-  once(seed: number, how?: { traced?: boolean; mutation?: string | undefined }): Promise<Outcome>;
+  once(seed: number, how?: RunHow): Promise<Outcome>;
   /** Many runs, spread over all threads. */
   campaign(runs: Campaign): Promise<Report>;
   /** At most so many seeds with this mutation until one fails, in one thread; how many runs it took, and the one that failed. */

@@ -28,6 +28,8 @@ export const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 export class Stage {
   readonly world: World;
   faults: Faults = calm();
+  /** The database takes so long to acknowledge a write, beside what every write takes. */
+  writeMs = 0;
   readonly tally: Tally = {};
   /** What must never happen, whoever catches it: the simulator was asked for what it can't do, or a contract was broken. */
   readonly wrong: string[] = [];

@@ -4,12 +4,13 @@ import { connectCarrier, deploy } from "./deployment.ts";
 import { InvariantChecker, type Violation } from "../checks/invariant-checker.ts";
 import { Database } from "./database.ts";
 import { unfinishedWork } from "../checks/unfinished-work.ts";
-import { MUTATIONS } from "../checks/mutations.ts";
+import { LOAD_MUTATIONS, MUTATIONS } from "../checks/mutations.ts";
 import { Operators } from "../actors/operators.ts";
 import { Platform } from "../actors/platform.ts";
 import { Stage } from "./process.ts";
 import { Receiver } from "../actors/receiver.ts";
-import { setScene, type Scene } from "./scene.ts";
+import { playLoad, type LoadFigures } from "./steady-load.ts";
+import { setScene, type Load, type Scene } from "./scene.ts";
 import { SimBus } from "./bus.ts";
 import { Runaway, World } from "./world.ts";
 
@@ -22,12 +23,15 @@ export interface Outcome {
   steps: number;
   virtualSeconds: number;
   trace: string[];
+  /** Of a steady load. */
+  figures: LoadFigures | null;
 }
 
 /** How a run is made. `mutation`: one of mutations.ts. */
 export interface RunHow {
   traced?: boolean;
   mutation?: string | undefined;
+  load?: Load | undefined;
 }
 
 /** Days to begin on: plain ones, and the hours of daylight saving's beginning and end in several zones. */
@@ -57,9 +61,11 @@ function sceneFor(seed: number, how: RunHow): Scene {
   world.now = Date.parse(world.random.pick(DAYS));
   world.begin();
   const stage = new Stage(world);
-  const change = how.mutation === undefined ? undefined : MUTATIONS[how.mutation];
+  stage.writeMs = how.load?.write_ms ?? 0;
+  const all = { ...MUTATIONS, ...LOAD_MUTATIONS };
+  const change = how.mutation === undefined ? undefined : all[how.mutation];
   if (how.mutation !== undefined && !change)
-    throw new Error(`no mutation is called ${how.mutation}; there are ${Object.keys(MUTATIONS).join(", ")}`);
+    throw new Error(`no mutation is called ${how.mutation}; there are ${Object.keys(all).join(", ")}`);
   return {
     stage,
     database: new Database(() => new Date(world.now)),
@@ -69,6 +75,8 @@ function sceneFor(seed: number, how: RunHow): Scene {
     processes: [],
     mediaPorts: [],
     callsPerSecond: 0,
+    mutation: how.mutation,
+    load: how.load,
     change: change ?? ((o) => o),
   };
 }
@@ -142,8 +150,11 @@ export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome>
   const checker = new InvariantChecker(scene, platform);
   deploy(scene);
   connectCarrier(scene, platform.gateway);
+  let figures: LoadFigures | null = null;
   try {
-    await play(scene, operators, checker);
+    if (how.load) figures = await playLoad(scene, platform, how.load);
+    else await play(scene, operators, checker);
+    if (how.load) checker.dials(operators.deeds);
   } catch (error) {
     checker.broken(
       error instanceof Runaway ? "liveness" : "simulator",
@@ -161,5 +172,6 @@ export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome>
     steps: world.steps,
     virtualSeconds: Math.round(world.elapsed / 1000),
     trace: world.trace ?? [],
+    figures,
   };
 }

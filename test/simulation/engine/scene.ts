@@ -11,6 +11,18 @@ export interface MediaPort {
   options: MediaServerOptions<never>;
 }
 
+/** A steady load on one limit, with a database that takes so long to acknowledge a write. */
+export interface Load {
+  write_ms: number;
+  limit: { max_calls: number; window_seconds: number };
+  /** Calls a second of the account; 0: no limit. */
+  calls_per_second: number;
+  /** Windows that are watched. */
+  windows: number;
+  /** Probability that a process dies at a step. */
+  crash: number;
+}
+
 /** Everything the replaced modules (ports/) stand on: the one simulation that runs in this thread. */
 export interface Scene {
   stage: Stage;
@@ -22,6 +34,10 @@ export interface Scene {
   mediaPorts: MediaPort[];
   /** Calls a second of the carrier's account; 0: no limit. */
   callsPerSecond: number;
+  /** The mutation that runs. */
+  mutation: string | undefined;
+  /** A steady load in place of a storm. */
+  load: Load | undefined;
   /** What a mutation makes of an operation at the database; null: it is left out. */
   change(operation: Operation): Operation | null;
 }

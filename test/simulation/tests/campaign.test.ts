@@ -9,7 +9,7 @@ const MUTANT_SEEDS = 1200;
 const MORE_SEEDS: Record<string, number> = { "no-tombstone": 3000 };
 /** Where the hunt for rare mutants begins, so that the tests take seconds; the others begin at the first seed. */
 const HUNT_FROM: Record<string, number> = {
-  "no-tombstone": 800,
+  "no-tombstone": 70,
   "settle-without-fence": 205,
   "release-without-fence": 45,
   "no-fence-at-answer": 470,
