@@ -37,6 +37,7 @@ export const scheduler = {
      * the reply: no sooner than that, and no later than the moment of asking + send_in_ms + GRANT_VALID_MS. The instant lies min_wait_ms or more
      * ahead: what the asker still has to do before it can send. Waiting longer than max_wait_ms is refused, with the instant at which to ask
      * again. `waited_ms`: how long ago the asker took the order, which tells how far ahead leads must be picked. `valid_ms`: how long the permits are wanted to be valid; a window gives no more than a small part of its own length.
+     * `uncertain_ms`: by how much the asker may be wrong about the store's clock; permits are valid for longer by twice as much, which it can't use.
      */
     grant: action(
       Strict({
@@ -44,7 +45,8 @@ export const scheduler = {
         rate_limit: Nullable(RateLimit),
         max_wait_ms: Type.Integer({ minimum: 0, maximum: 5000 }),
         min_wait_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 5000 })),
-        waited_ms: Type.Optional(Type.Integer({ minimum: 0 })),
+        waited_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 86_400_000 })),
+        uncertain_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 2000 })),
         valid_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
       }),
       Type.Union([

@@ -26,6 +26,9 @@ const LONGEST_WAIT_MS = 5000;
 const VALID_MS = 2000;
 /** From the last reading of the clock until the request has left. */
 const SENDING_MS = 20;
+/** Errors of the store's clock below this need no longer permits; the contract's longest. */
+const CERTAIN_MS = 10;
+const MOST_UNCERTAIN_MS = 2000;
 /** An attempt whose permits came too late asks for others so often, then its lead is released. */
 const MAX_RENEWALS = 3;
 const NEVER: MonotonicSpan = { notBeforeMs: Number.POSITIVE_INFINITY, notAfterMs: Number.NEGATIVE_INFINITY };
@@ -67,6 +70,12 @@ export async function giveBack({ bus }: Pick<DialerParts, "bus">, held: readonly
   if (held.length > 0) await bus.call("scheduler.giveBack", { permits: [...held] }).catch(() => undefined);
 }
 
+/** By how much we may be wrong about the store's clock, where that is a part of a permit's shortest validity that counts: a store that is far away. */
+function uncertaintyOf({ storeClock }: SpanDeps): { uncertain_ms?: number } {
+  const uncertain_ms = Math.ceil(storeClock.uncertainMs() ?? 0);
+  return uncertain_ms < CERTAIN_MS ? {} : { uncertain_ms: Math.min(uncertain_ms, MOST_UNCERTAIN_MS) };
+}
+
 /** Asks for the permits of these windows, in turn. */
 async function ask(
   deps: PermitDeps,
@@ -84,6 +93,7 @@ async function ask(
       max_wait_ms: Math.min(LONGEST_WAIT_MS, MAX_WAIT_MS + min_wait_ms),
       ...(min_wait_ms > 0 ? { min_wait_ms } : {}),
       ...(takenMs === undefined ? {} : { waited_ms: Math.max(0, Math.round(askedMs - takenMs)) }),
+      ...uncertaintyOf(deps),
       valid_ms: VALID_MS,
     });
     if (!answer.granted) return { kind: "release", due_at: new Date(answer.retry_at), reason: answer.why };

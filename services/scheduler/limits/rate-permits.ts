@@ -58,7 +58,7 @@ async function giveBack(rates: RateWindows, permits: readonly RatePermit[]): Pro
 async function acquirePermit(
   { clock, env, now: storeNow }: PermitDeps,
   rates: RateWindows,
-  { provider, rate_limit, max_wait_ms, min_wait_ms = 0, valid_ms = 0 }: ParamsOf<"scheduler.grant">,
+  { provider, rate_limit, max_wait_ms, min_wait_ms = 0, valid_ms = 0, uncertain_ms = 0 }: ParamsOf<"scheduler.grant">,
 ): Promise<Answer> {
   const accountLimit = carrierLimit(env, provider);
   const account: Window | null = accountLimit && { id: carrierWindowId(provider), limit: accountLimit };
@@ -80,18 +80,24 @@ async function acquirePermit(
     if (!account) {
       const opens = latest(closed, soonest);
       if (!own) return { granted: true, send_in_ms: opens ? opens.getTime() - now.getTime() : 0 };
-      const taken = await rates.acquire(own.id, own.limit, { not_before: opens, slack_ms: wait_ms, valid_ms });
+      const taken = await rates.acquire(own.id, own.limit, {
+        not_before: opens,
+        slack_ms: wait_ms,
+        valid_ms,
+        uncertain_ms,
+      });
       return taken.granted ? granted(taken, [permitOf(own, taken)]) : refused("rate_limit", taken.next);
     }
     const begins = latest(place, soonest);
     const first = await rates.acquire(account.id, account.limit, {
       not_before: begins,
       slack_ms: begins ? Math.max(0, wait_ms - (begins.getTime() - now.getTime())) : wait_ms,
+      uncertain_ms,
     });
     if (!first.granted) return refused("carrier_limit", first.next);
     const ofAccount = permitOf(account, first);
     if (!own) return granted(first, [ofAccount]);
-    const taken = await rates.acquire(own.id, own.limit, { not_before: first.at, slack_ms: 0, valid_ms });
+    const taken = await rates.acquire(own.id, own.limit, { not_before: first.at, slack_ms: 0, valid_ms, uncertain_ms });
     if (taken.granted) return granted(taken, [ofAccount, permitOf(own, taken)]);
     // nobody heard of it
     await giveBack(rates, [ofAccount]).catch(() => undefined);

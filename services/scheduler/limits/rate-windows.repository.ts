@@ -23,11 +23,12 @@ import type { RateWindowDoc } from "./rate-windows.model.ts";
 /** A permit by the database's clock: when it was asked for, and from when until when it may be used; or from when on there is one. */
 export type Acquired = { granted: true; asked_at: Date; at: Date; until: Date } | { granted: false; next: Date };
 
-/** How long a permit may be waited for: it lies at `not_before` or later, but at most `slack_ms` after that (or after now). `valid_ms`: how long it is wanted to be valid. */
+/** How long a permit may be waited for: it lies at `not_before` or later, but at most `slack_ms` after that (or after now). `valid_ms`: how long it is wanted to be valid, beside twice `uncertain_ms`. */
 export interface PermitWait {
   not_before: Date | null;
   slack_ms: number;
   valid_ms?: number;
+  uncertain_ms?: number;
 }
 
 /** A permit that nobody used. */
@@ -91,7 +92,7 @@ function acquiring(limit: RateLimit, waits: readonly PermitWait[]): PipelineStag
   const none = { $eq: ["$granted_at", null] };
   const unlessNone = (field: string, changed: Expression): Expression => ({ $cond: [none, field, changed] });
   const one = (wait: PermitWait): Expression[] => {
-    const later = validMs(limit, wait.valid_ms ?? 0) - GRANT_VALID_MS;
+    const later = validMs(limit, wait.valid_ms ?? 0, wait.uncertain_ms ?? 0) - GRANT_VALID_MS;
     const entry = { $max: [{ $add: ["$granted_at", later] }, { $arrayElemAt: ["$ring", -1] }] };
     const pushed = { $concatArrays: [{ $slice: ["$ring", 1, LOG_ENTRIES] }, [entry]] };
     const added = { $concatArrays: [{ $slice: ["$ring", 0, Math.max(1, entries - 1)] }, [entry]] };

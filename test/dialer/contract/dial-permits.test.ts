@@ -51,7 +51,7 @@ describe("the right to place a call", () => {
     await dial(counted);
     await toldIs(d, counted, "leads.settle");
     expect(grants().slice(before)).toEqual([
-      { provider: "PROVIDER_ONE", rate_limit: RATE, max_wait_ms: 2000, valid_ms: 2000 },
+      { provider: "PROVIDER_ONE", rate_limit: RATE, max_wait_ms: 2000, waited_ms: 0, valid_ms: 2000 },
     ]);
     expect(d.told.findIndex((t) => t.what === "scheduler.grant" && t.params["rate_limit"] !== null)).toBeGreaterThan(
       d.told.findIndex((t) => t.what === "conversation.prepareMany" && t.params["lead_id"] === counted.lead_id),
@@ -64,7 +64,7 @@ describe("the right to place a call", () => {
     await own.dial(order);
     await toldIs(own, order, "leads.settle");
     expect(own.told.filter((t) => t.what === "scheduler.grant").map((t) => t.params)).toEqual([
-      { provider: "PROVIDER_ONE", rate_limit: null, max_wait_ms: 2000, valid_ms: 2000 },
+      { provider: "PROVIDER_ONE", rate_limit: null, max_wait_ms: 2000, waited_ms: 0, valid_ms: 2000 },
     ]);
     await own.stop();
   });

@@ -21,7 +21,7 @@ function attempt(account = "5") {
   const asked: Asked[] = [];
   const returned: string[] = [];
   const draining = new AbortController();
-  const script = { writeMs: 0, refuse: null as Answer | null, away: false };
+  const script = { writeMs: 0, farMs: 0, refuse: null as Answer | null, away: false };
   /** As the scheduler does: the account's permit, then the configuration's for the same instant. */
   const grant = async (p: Asked): Promise<Answer> => {
     asked.push(p);
@@ -35,7 +35,7 @@ function attempt(account = "5") {
       window_ms,
     });
     const permits = [
-      ...(account === "0" ? [] : [permit("provider:PROVIDER_ONE", 100, 1000)]),
+      ...(account === "0" ? [] : [permit("provider:PROVIDER_ONE", 100 + 2 * (p.uncertain_ms ?? 0), 1000)]),
       ...(p.rate_limit ? [permit(`configuration:${ID}`, p.valid_ms ?? 100, WINDOW_MS)] : []),
     ];
     await clock.advance(script.writeMs);
@@ -48,7 +48,13 @@ function attempt(account = "5") {
       return Promise.resolve({});
     },
   } as unknown as Bus;
-  const storeClock = createStoreClock({ clock, read: async () => storeNow(), onStep: () => undefined });
+  const read = async (): Promise<Date> => {
+    await clock.advance(script.farMs / 2);
+    const said = storeNow();
+    await clock.advance(script.farMs / 2);
+    return said;
+  };
+  const storeClock = createStoreClock({ clock, read, onStep: () => undefined });
   const deps: PermitDeps = {
     bus,
     clock,
@@ -154,6 +160,18 @@ test("the next permits lie as far ahead as hearing of them took lately", async (
   await a.acquire();
   expect(a.asked.map((p) => p.min_wait_ms)).toEqual([undefined, 600]);
   expect(a.asked[1]).toMatchObject({ max_wait_ms: 2600, waited_ms: 250, valid_ms: 2000 });
+});
+
+test("a store that is far away: who is unsure of its clock asks for permits that are longer by as much, and can use them", async () => {
+  const a = attempt();
+  a.script.farMs = 160;
+  const held = await a.acquire();
+  expect(a.asked[0]?.uncertain_ms).toBeGreaterThanOrEqual(80);
+  expect(a.asked[0]?.uncertain_ms).toBeLessThanOrEqual(82);
+  expect([await held.ready(), held.mayLeave()]).toEqual([null, true]);
+  await a.clock.advance(81);
+  expect(held.mayLeave()).toBe(false);
+  expect(a.asked).toHaveLength(1);
 });
 
 test("a scheduler of 0.2.0 names no permits: they hold for a moment from the asking, are not given back and not asked for again", async () => {

@@ -3,10 +3,25 @@ import {
   EPOCH,
   layoutFor,
   permitsAt,
+  validMs,
   windowMs,
   withLayout,
   type WindowLog,
 } from "../../../services/scheduler/limits/rules/sliding-window.ts";
+
+test.each([
+  [1000, 2000, 0, 100],
+  [60_000, 2000, 0, 2000],
+  [60_000, 0, 0, 100],
+  [10_000, 2000, 0, 500],
+  [86_400_000, 2000, 0, 2000],
+  [1000, 2000, 75, 250],
+])(
+  "a permit of a window of %i ms that is wanted for %i ms, by a clock that may be wrong by %i ms, is valid for %i ms",
+  (window_ms, wanted, uncertain, valid) => {
+    expect(validMs({ max: 1, window_ms }, wanted, uncertain)).toBe(valid);
+  },
+);
 
 describe("a sliding-window log", () => {
   const permits = fc

@@ -64,7 +64,7 @@ export function storeTime(stage: Stage, life: SimLife): Promise<Date> {
     ? networkError()
     : null;
   const slow = stage.strikes("store clock slow", faults.storeSlow * IDLE_SHARE) ? world.random.between(20, 3000) : 0;
-  const ms = world.random.between(0.2, 2) + slow;
+  const ms = world.random.between(0.2, 2) + slow + stage.farMs;
   // answered at any moment on its way
   const out = world.random.between(0, ms);
   return new Promise((resolve, reject) => {

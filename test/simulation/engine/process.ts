@@ -30,6 +30,8 @@ export class Stage {
   faults: Faults = calm();
   /** The database takes so long to acknowledge a write, beside what every write takes. */
   writeMs = 0;
+  /** A reading of its clock takes so much longer. */
+  farMs = 0;
   readonly tally: Tally = {};
   /** What must never happen, whoever catches it: the simulator was asked for what it can't do, or a contract was broken. */
   readonly wrong: string[] = [];

@@ -62,6 +62,7 @@ function sceneFor(seed: number, how: RunHow): Scene {
   world.begin();
   const stage = new Stage(world);
   stage.writeMs = how.load?.write_ms ?? 0;
+  stage.farMs = how.load?.far_ms ?? 0;
   const all = { ...MUTATIONS, ...LOAD_MUTATIONS };
   const change = how.mutation === undefined ? undefined : all[how.mutation];
   if (how.mutation !== undefined && !change)

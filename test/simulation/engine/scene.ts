@@ -14,6 +14,8 @@ export interface MediaPort {
 /** A steady load on one limit, with a database that takes so long to acknowledge a write. */
 export interface Load {
   write_ms: number;
+  /** The answer to a reading of the database's clock takes so much longer. */
+  far_ms?: number;
   limit: { max_calls: number; window_seconds: number };
   /** Calls a second of the account; 0: no limit. */
   calls_per_second: number;

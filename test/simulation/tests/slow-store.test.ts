@@ -54,6 +54,21 @@ it.each([1, 2, 3, 4])(
   PATIENCE_MS,
 );
 
+it(
+  "a database whose clock takes 150 ms to be read: permits are longer by what is not known, and the limits hold",
+  async () => {
+    const far = { write_ms: 200, far_ms: 150 };
+    const limited = { ...LOADS["30 a minute, the account 5 a second"], ...far };
+    const runs = await Promise.all([limited, { ...ACCOUNT, ...far, crash: 0 }].map((load) => fleet.once(1, { load })));
+    expect(runs.flatMap((r) => r.violations)).toEqual([]);
+    const [ofMinute, ofAccount] = runs.map((r) => r.figures?.dials ?? 0);
+    expect(ofMinute).toBeGreaterThanOrEqual(54);
+    // of 120; each permit of the account's second is 400 ms long
+    expect(ofAccount).toBeGreaterThanOrEqual(60);
+  },
+  PATIENCE_MS,
+);
+
 it.each(Object.keys(LOAD_MUTATIONS))(
   "a mutant breaks an account's calls per second: %s",
   async (mutation) => {

@@ -43,9 +43,9 @@ export const windowMs = (limit: RateLimit): number => limit.window_ms + GRANT_VA
 /** A permit is valid for no more than this part of its window: as much of the limit stays unused where each is used at once. */
 const VALID_PART = 20;
 
-/** How long a permit of this limit is valid that is wanted to be valid for so long, ms. */
-export const validMs = (limit: RateLimit, wanted_ms: number): number =>
-  Math.max(GRANT_VALID_MS, Math.min(wanted_ms, Math.floor(limit.window_ms / VALID_PART)));
+/** How long a permit of this limit is valid that is wanted to be valid for so long, by an asker who is so unsure of the store's clock; ms. */
+export const validMs = (limit: RateLimit, wanted_ms: number, uncertain_ms: number): number =>
+  Math.max(GRANT_VALID_MS, Math.min(wanted_ms, Math.floor(limit.window_ms / VALID_PART))) + 2 * uncertain_ms;
 
 /** The entry of a permit that may be used until then: what is counted is the latest instant at which its call may leave. */
 export const entryOf = (until: Date): Date => plusMs(until, -GRANT_VALID_MS);
