@@ -260,6 +260,7 @@ describe("over a bus", () => {
     stage = await setStage({
       services: [standIn("blacklist", { list: () => ({ count: 0, entries: [], next_cursor: null }) })],
       env: settings("blacklist"),
+      onLog: (line) => void said.push(line),
       clock,
       bus,
     });
