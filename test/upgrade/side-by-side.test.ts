@@ -28,7 +28,8 @@ beforeAll(async () => {
     old.add(name);
   product = await startProduct({
     split: true,
-    env: REPLICAS_ENV,
+    // more than is pushed: every call takes a permit, of a scheduler of either version
+    env: { ...REPLICAS_ENV, PROVIDER_ONE_CALLS_PER_SECOND: "20" },
     timeScale: 40,
     replicas: { scheduler: 2, dialer: 2, leads: 2 },
     treeOf: (child) => (old.has(child) ? previous.root : ROOT),
