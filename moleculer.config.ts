@@ -5,7 +5,7 @@ import { BusValidator } from "./shared/bus/bus-validator.ts";
 import { natsOptions } from "./shared/bus/nats-options.ts";
 import { hideFromRunner } from "./shared/process/env.ts";
 
-const { env, log } = ownDeps();
+const { env, log, clock } = ownDeps();
 hideFromRunner(["TRANSPORTER"]);
 const nats = natsOptions(env);
 
@@ -20,7 +20,7 @@ const levels: Record<string, "fatal" | "error" | "warn"> = { fatal: "fatal", sil
 const config: BrokerOptions = {
   namespace: env.NAMESPACE,
   nodeID: env.NODE_ID ?? null,
-  transporter: nats && new BusTransporter(nats, log, env.BUS_TRUST === "signed"),
+  transporter: nats && new BusTransporter(nats, { log, clock, strict: env.BUS_TRUST === "signed" }),
   validator: new BusValidator(),
   requestTimeout: REQUEST_TIMEOUT_MS,
   heartbeatInterval: HEARTBEAT_SECONDS,

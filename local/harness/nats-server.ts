@@ -38,15 +38,19 @@ export async function provideNats(): Promise<boolean> {
 /** A bus of a test's own. */
 export interface NatsServer {
   url: string;
-  stop(): Promise<void>;
+  port: number;
+  stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /** What the server says when it takes connections. */
 const READY = /Server is ready/;
 
-/** Starts a server of its own with the settings of a deployment; its messages are a mebibyte at most. `config`: a file with more of them, its users. */
-export async function startNats({ config }: { config?: string } = {}): Promise<NatsServer> {
-  const port = await freePort();
+/**
+ * Starts a server of its own with the settings of a deployment; its messages are a mebibyte at most. `config`: a file with more of them, its users.
+ * `port`: of a server that was there before.
+ */
+export async function startNats({ port: given, config }: { port?: number; config?: string } = {}): Promise<NatsServer> {
+  const port = given ?? (await freePort());
   const more = config === undefined ? [] : ["--config", config];
   const child = spawn(
     process.env[NATS_PROGRAM_VARIABLE] ?? "nats-server",
@@ -65,8 +69,9 @@ export async function startNats({ config }: { config?: string } = {}): Promise<N
   });
   return {
     url: `nats://127.0.0.1:${port}`,
-    stop: async () => {
-      child.kill("SIGTERM");
+    port,
+    stop: async (signal = "SIGTERM") => {
+      child.kill(signal);
       await ended;
     },
   };

@@ -63,6 +63,7 @@ const CALLERS: Callers = {
   dialer: {
     dialMany: ["scheduler"],
     carrierEvent: ["gateway"],
+    farewells: ["gateway"],
     inboundCalls: ["gateway"],
     verifyUpgrade: ["conversation"],
     joined: ["conversation"],
