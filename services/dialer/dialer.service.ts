@@ -7,6 +7,7 @@ import { reconcile } from "./call/reconcile.ts";
 import { DIAL_TIMEOUT_MS } from "./carriers/carrier-port.ts";
 import { compose } from "./composition.ts";
 import { listInbound } from "./inbound/inbound-list.ts";
+import { farewells } from "./media/farewells.ts";
 import { mediaJoined } from "./media/media-joined.ts";
 import { createAttemptPool } from "./outbound/attempt-pool.ts";
 import { ownRecorded, recordingOf } from "./recordings/recording-actions.ts";
@@ -25,6 +26,7 @@ export default service("dialer", (deps) => {
     actions: {
       dialMany: ({ orders }) => ({ taken: orders.map((order) => attempts.take(order)) }),
       carrierEvent: (raw) => receiveCallback(parts, raw),
+      farewells: () => ({ documents: farewells(parts.carriers) }),
       verifyUpgrade: ({ provider, path, headers }) => ({
         valid: parts.carriers.of(provider).verifyUpgrade({ path, headers }),
       }),

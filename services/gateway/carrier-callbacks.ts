@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { ParamsOf } from "../../shared/bus/bus.ts";
-import { fail } from "../../shared/errors.ts";
+import { codeOf, fail } from "../../shared/errors.ts";
+import type { Log } from "../../shared/process/log.ts";
 import { readBytes, textOf } from "./http/body.ts";
+import { documentWaitMs, type Farewells } from "./carrier-farewells.ts";
 import { answer, type Handler, type Refuser } from "./http/exchange.ts";
 
 type Callback = ParamsOf<"dialer.carrierEvent">;
@@ -19,9 +21,10 @@ export const singleHeaders = (headers: IncomingHttpHeaders): Record<string, stri
 
 /**
  * Carrier callbacks: handed to the dialer as they came, path, query and body to the byte, because signatures are computed over them.
- * No token: the dialer checks the carrier's signature. While the dialer is down the answer is 503, so that the carrier tries again.
+ * No token: the dialer checks the carrier's signature. While the dialer is away a carrier that asks for a document gets one that ends the call
+ * politely; else the answer is 503, so that the carrier tries again.
  */
-export function carrierCallbacks(refused: Refuser): Handler {
+export function carrierCallbacks(refused: Refuser, farewells: Pick<Farewells, "after">, log: Log): Handler {
   return async (exchange) => {
     const { req, res, bus, path, target } = exchange;
     try {
@@ -39,7 +42,19 @@ export function carrierCallbacks(refused: Refuser): Handler {
         headers: singleHeaders(req.headers),
         body,
       };
-      const document = await bus.call("dialer.carrierEvent", callback as Callback); // the dialer validates it
+      const timeout_ms = documentWaitMs(callback.kind);
+      const document = await bus
+        .call("dialer.carrierEvent", callback as Callback, timeout_ms === undefined ? {} : { timeout_ms }) // the dialer validates it
+        .catch((error: unknown) => {
+          const { provider = "", kind = "" } = callback;
+          const farewell = farewells.after(error, { provider, kind, path: target });
+          if (farewell === null) throw error;
+          log.warn(
+            { event: "call.farewell", provider, kind, code: codeOf(error) },
+            "no document of a conversation could be had; the call is ended politely",
+          );
+          return farewell;
+        });
       answer(res, 200, { "Content-Type": document.content_type }, document.body);
     } catch (error) {
       refused(exchange, error, { answers: "carrier" });

@@ -4,6 +4,7 @@ import ApiGateway from "moleculer-web";
 import { busOf, type EventOf } from "../../shared/bus/bus.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { contracts } from "../../shared/contracts/index.ts";
+import type { Loop } from "../../shared/time/loop.ts";
 import { depsOf } from "../../shared/process/process-deps.ts";
 import { trustOf } from "../../shared/bus/bus-trust.ts";
 import { buildGateway, type Gateway } from "./gateway.ts";
@@ -21,6 +22,7 @@ type Self = Service &
     server?: HttpServer["server"];
     http?: HttpServer;
     gateway: Gateway;
+    farewells?: Loop;
   };
 
 function refuse(self: Self, req: IncomingMessage, res: ServerResponse, error: unknown): void {
@@ -54,10 +56,12 @@ async function start(self: Self): Promise<void> {
     },
   });
   self.server = self.http.server;
+  self.farewells = self.gateway.farewells.start();
   self.gateway.listening(self.http.url);
 }
 
 async function stop(self: Self): Promise<void> {
+  await self.farewells?.stop();
   await self.http?.close(Math.min(MAX_GRACE_MS, depsOf(self.broker).env.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND));
 }
 

@@ -3,6 +3,7 @@ import type { Bus } from "../../shared/bus/bus.ts";
 import { Failure } from "../../shared/errors.ts";
 import type { ProcessDeps } from "../../shared/process/process-deps.ts";
 import { recordingStores } from "../../shared/storage/recordings.ts";
+import { createFarewells, type Farewells } from "./carrier-farewells.ts";
 import { identifier } from "./api/bearer.ts";
 import { bulkEndpoint } from "./bulk/push-endpoint.ts";
 import { carrierCallbacks } from "./carrier-callbacks.ts";
@@ -34,6 +35,7 @@ export interface Gateway {
   /** A service announced that the database refuses a command, or takes it again. */
   commandRefused: RefusedCommands["note"];
   listening(url: string): void;
+  farewells: Farewells;
 }
 
 const CARRIER_PATH = "/carriers/:provider/:kind/:ref";
@@ -96,7 +98,8 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
   const who = identifier(deps.clock);
   const limits = limitsOf(deps.env, deps.clock);
   const origins = originsOf(deps.env.CORS_ORIGINS);
-  const callbacks = carrierCallbacks(refused);
+  const farewells = createFarewells(deps, bus);
+  const callbacks = carrierCallbacks(refused, farewells, deps.log);
   const commands = refusedCommands(deps.clock);
   const parts = { identifier: who, limits, refused };
   const keeping = { stores: recordingStores(deps), log: deps.log };
@@ -137,6 +140,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
     },
     refused,
     commandRefused: commands.note,
+    farewells,
     listening: (url) => {
       deps.log.info({ event: "gateway.listening", url }, "the gateway listens");
     },

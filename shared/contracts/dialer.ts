@@ -67,6 +67,16 @@ export const RawCallback = Strict({
 });
 export type RawCallback = Static<typeof RawCallback>;
 
+/** A document that ends a call politely, for callbacks of one kind. `language`: without a region, like "de". */
+export const Farewell = Type.Object({
+  provider: ProviderEnum,
+  kind: Text(32),
+  language: Text(16),
+  content_type: Text(100),
+  body: Text(2000),
+});
+export type Farewell = Static<typeof Farewell>;
+
 /** Result of reconciling an attempt whose lease owner went silent. `never_dialled` also guarantees that it will never be dialled. */
 export const Verdict = Type.Union([
   Type.Object({ verdict: Type.Literal("never_dialled") }),
@@ -135,6 +145,13 @@ export const dialer = {
     /** Verifies, stores and answers: the document the carrier is to follow (TwiML) or an empty one. SIGNATURE_INVALID, VALIDATION_FAILED. */
     carrierEvent: action(RawCallback, Type.Object({ content_type: UpTo(100), body: Type.String() }), {
       timeout_ms: 15_000,
+    }),
+    /**
+     * Documents that end a call politely, per language: what the gateway answers a carrier that asks for a document while the dialer can't be
+     * reached, or can't answer in time. Callbacks of other kinds need none.
+     */
+    farewells: action(Strict({}), Type.Object({ documents: Type.Array(Farewell, { maxItems: 500 }) }), {
+      since: "0.3.0",
     }),
     /** Checks a carrier's signature on a WebSocket upgrade; `path` as asked for. */
     verifyUpgrade: action(

@@ -14,7 +14,7 @@ import {
   think,
   continueWithoutModel,
 } from "./dialogue-steps.ts";
-import { phrasesFor } from "./phrases.ts";
+import { phrasesFor } from "../../../shared/phrases.ts";
 import { dtmfInput, rememberSecret, speechInput } from "./secret-entries.ts";
 import {
   MAX_MODEL_FAILURES,

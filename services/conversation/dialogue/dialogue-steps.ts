@@ -2,7 +2,7 @@ import type { EndedBy } from "../../../shared/contracts/records/attempt.ts";
 import type { NodeAction } from "../../../shared/contracts/records/template.ts";
 import { interruptible, type Flow } from "./flow.ts";
 import { addSpoken, takePending } from "./transcript.ts";
-import { phrasesFor } from "./phrases.ts";
+import { phrasesFor } from "../../../shared/phrases.ts";
 import { messagesFor, toolsFor } from "./prompts.ts";
 import { maskConsumed, setVariables } from "./secret-entries.ts";
 import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Step, type DialogueState } from "./dialogue-state.ts";

@@ -3,7 +3,7 @@ import type { CompiledTemplate } from "../session/compiled-templates.ts";
 import { frameClock } from "../transport/frame-clock.ts";
 import type { SessionRecordings } from "../recording/session-recordings.ts";
 import type { MediaLeg, TextLeg } from "../transport/port.ts";
-import { phrasesFor } from "../dialogue/phrases.ts";
+import { phrasesFor } from "../../../shared/phrases.ts";
 import type { DeploymentModels } from "../providers/deployment-models.ts";
 import type { SessionDoc } from "../session/sessions.model.ts";
 import { cascadedProcessor } from "./cascaded/cascaded-processor.ts";

@@ -25,6 +25,8 @@ export interface XmlDrivenLegDeps {
 
 /** A carrier is answered within this long, whether or not the conversation has an answer. */
 export const REPLY_TIMEOUT_MS = 8000;
+/** The first time sooner: the gateway ends a call whose first document does not come (services/gateway/carrier-farewells.ts). */
+export const FIRST_REPLY_TIMEOUT_MS = 2000;
 /** Bounds of the listening time that carriers accept, seconds. */
 const MIN_LISTEN_SECONDS = 5;
 const MAX_LISTEN_SECONDS = 60;
@@ -189,7 +191,7 @@ export class XmlDrivenLeg implements TextLeg {
     const pending: PendingReply = {
       reply,
       resolve,
-      stopTimer: startTimer(this.#deps.clock, REPLY_TIMEOUT_MS, () => {
+      stopTimer: startTimer(this.#deps.clock, this.#last ? REPLY_TIMEOUT_MS : FIRST_REPLY_TIMEOUT_MS, () => {
         if (this.#pending === pending) this.#deliver({ kind: "again" });
       }),
     };

@@ -263,6 +263,8 @@ export interface CarrierPort {
   translate(kind: CallbackKind, request: SignedRequest): Translated;
   /** What the carrier is answered to a callback of this kind; `reply` for those with a turn. */
   answerDocument(kind: CallbackKind, reply: XmlTurnReply | null, at: DocumentPlace): AnswerDocument;
+  /** What ends the call politely where no conversation can be asked for the document of such a callback; null: that kind needs none. */
+  farewellDocument(kind: CallbackKind, words: { sentence: string; language: string }): AnswerDocument | null;
   /** Reads an inbound call; null: this callback is not the beginning of one (a carrier that sends all to one address). VALIDATION_FAILED. */
   inbound(request: SignedRequest): InboundCall | null;
   /** Acts on an inbound call: by the document, or by commands and an empty document. DEPENDENCY_DOWN, CALL_REFUSED. */
@@ -272,6 +274,9 @@ export interface CarrierPort {
    *  the carrier is to call back again. */
   continueInbound?(request: SignedRequest): Promise<void>;
 }
+
+/** The query field of a callback's address that names the conversation's language, for `farewellDocument`. */
+export const LANGUAGE_FIELD = "lang";
 
 /** Address under which a provider's callbacks come in; `/<kind>/<call_ref>` is put behind it. */
 export const callbackBase = ({ PUBLIC_HTTP_URL }: { PUBLIC_HTTP_URL: string }, provider: string): string =>

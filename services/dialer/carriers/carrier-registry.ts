@@ -10,6 +10,8 @@ import { twilioCarrier } from "./twilio/carrier.ts";
 export interface Carriers {
   /** The carrier behind a provider word. PROVIDER_UNCONFIGURED when there is none. */
   of(provider: Provider): CarrierPort;
+  /** The same; undefined where there is none. */
+  find(provider: Provider): CarrierPort | undefined;
   /** Every carrier account that is configured, each once. */
   all(): CarrierPort[];
   /** The variables that this provider's account and secrets are read from. */
@@ -148,6 +150,7 @@ export function createCarriers(env: Env): Carriers {
     byProvider.set(provider, carrier);
   }
   return {
+    find: (provider) => byProvider.get(provider),
     of: (provider) =>
       byProvider.get(provider) ??
       fail(

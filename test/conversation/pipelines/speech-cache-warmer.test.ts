@@ -1,4 +1,4 @@
-import { phrasesFor } from "../../../services/conversation/dialogue/phrases.ts";
+import { phrasesFor } from "../../../shared/phrases.ts";
 import { ModelError, type SpeechModel } from "../../../services/conversation/providers/port.ts";
 import {
   fixedTexts,

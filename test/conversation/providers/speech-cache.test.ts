@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { phrasesFor } from "../../../services/conversation/dialogue/phrases.ts";
+import { phrasesFor } from "../../../shared/phrases.ts";
 import type { SpeechModel } from "../../../services/conversation/providers/port.ts";
 import { speechCache } from "../../../services/conversation/providers/tts/speech-cache.ts";
 import { speechWithFailover } from "../../../services/conversation/providers/tts/speech-failover.ts";

@@ -2,7 +2,7 @@ import { farewells } from "../../../services/dialer/media/farewells.ts";
 import { createCarriers } from "../../../services/dialer/carriers/carrier-registry.ts";
 import { contracts } from "../../../shared/contracts/index.ts";
 import { readEnv } from "../../../shared/process/env.ts";
-import { validatorOf } from "../../../shared/validator.ts";
+import { issueChecker } from "../../../shared/validator.ts";
 
 const env = readEnv({
   PROVIDER_ONE: "twilio",
@@ -21,7 +21,9 @@ describe("documents that end a call politely", () => {
 
   test("each XML-driven step of Plivo says a sentence in the conversation's language and ends the call", () => {
     for (const kind of ["answer", "turn", "transfer", "inbound"]) {
-      expect(bodyOf("PROVIDER_TWO", kind, "de")).toMatch(/<Speak [^>]*language="de-DE"[^>]*>[^<]*Auf Wiederhören![^<]*<\/Speak><Hangup\/>/);
+      expect(bodyOf("PROVIDER_TWO", kind, "de")).toMatch(
+        /<Speak [^>]*language="de-DE"[^>]*>[^<]*Auf Wiederhören![^<]*<\/Speak><Hangup\/>/,
+      );
       expect(bodyOf("PROVIDER_TWO", kind, "en")).toMatch(/language="en-US"[^>]*>[^<]*Goodbye!/);
     }
   });
@@ -34,6 +36,6 @@ describe("documents that end a call politely", () => {
   test("notices have none, nor has a provider without an account; the answer fits the contract", () => {
     expect(bodyOf("PROVIDER_TWO", "status", "en")).toBeUndefined();
     expect(documents.some((d) => d.provider === "PROVIDER_THREE")).toBe(false);
-    expect(validatorOf(contracts.dialer.actions.farewells.result)({ documents })).toEqual([]);
+    expect(issueChecker(contracts.dialer.actions.farewells.result)({ documents })).toEqual([]);
   });
 });

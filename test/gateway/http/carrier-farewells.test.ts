@@ -33,7 +33,10 @@ describe("a carrier that asks for a document while the dialer is away", () => {
     "%s: it gets one that ends the call politely, in the language of the conversation",
     async (code) => {
       expect(await answered(code, at("turn", "?turn=2&lang=de-CH"))).toEqual([200, documentOf("turn", "de").body]);
-      expect(await answered(code, at("answer", "?media=abc&lang=fi-FI"))).toEqual([200, documentOf("answer", "en").body]);
+      expect(await answered(code, at("answer", "?media=abc&lang=fi-FI"))).toEqual([
+        200,
+        documentOf("answer", "en").body,
+      ]);
       expect(await answered(code, at("answer"))).toEqual([200, documentOf("answer", "en").body]);
     },
   );

@@ -154,7 +154,8 @@ export function simulatedCarriers(stage: Stage, life: SimLife, carrier: Carrier)
     inbound: () => null,
     recordingsOf: () => Promise.resolve([]),
     openRecording: () => fail("NOT_AVAILABLE", "nothing is recorded here"),
+    farewellDocument: () => null,
     answerInbound: () => Promise.resolve(EMPTY),
   };
-  return { of: () => port, all: () => [port], variables: () => [] };
+  return { of: () => port, find: () => port, all: () => [port], variables: () => [] };
 }

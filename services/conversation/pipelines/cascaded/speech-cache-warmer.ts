@@ -1,7 +1,7 @@
 import type { Clock } from "../../../../shared/time/clock.ts";
 import type { TemplateRecord } from "../../../../shared/contracts/records/template.ts";
 import { render } from "../../../../shared/placeholders.ts";
-import { phrasesFor } from "../../dialogue/phrases.ts";
+import { phrasesFor } from "../../../../shared/phrases.ts";
 import type { SpeechModel } from "../../providers/port.ts";
 import type { ModelChoice } from "../../providers/deployment-models.ts";
 import { speakable } from "../../audio/speakable-text.ts";

@@ -1,6 +1,6 @@
 import { isRecord, recordIn, textOf } from "../../../../shared/json.ts";
 import type { ChatTool } from "../../dialogue/chat-messages.ts";
-import { languageOf } from "../../dialogue/phrases.ts";
+import { languageOf } from "../../../../shared/phrases.ts";
 
 /** Names of OpenAI's Realtime protocol: `ga`, or those of its beta, which self-hosted servers still speak. */
 export type Dialect = "ga" | "beta";

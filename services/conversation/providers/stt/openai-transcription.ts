@@ -5,7 +5,7 @@ import { isRecord } from "../../../../shared/json.ts";
 import { wavOf } from "../../audio/wav.ts";
 import type { ModelAddress } from "../addresses.ts";
 import { openAiClient } from "../openai-client.ts";
-import { languageOf } from "../../dialogue/phrases.ts";
+import { languageOf } from "../../../../shared/phrases.ts";
 import { modelErrorOf, abortedError } from "../model-errors.ts";
 import { askInOrder, failover, type FailoverListener } from "../failover.ts";
 import { ModelError } from "../port.ts";

@@ -3,7 +3,7 @@ import { startTimer } from "../../../../shared/time/timer.ts";
 import type { ModelAddress } from "../addresses.ts";
 import { abortedError } from "../model-errors.ts";
 import { SampleBuffer } from "./sample-buffer.ts";
-import { languageOf } from "../../dialogue/phrases.ts";
+import { languageOf } from "../../../../shared/phrases.ts";
 import { TRANSCRIPTION_TIMEOUT_MS } from "./openai-transcription.ts";
 import { failover, type FailoverListener } from "../failover.ts";
 import { ModelError, type Transcription, type TranscriptionModel } from "../port.ts";

@@ -1,11 +1,11 @@
 import { refusedCommand, unreachable } from "../carrier-errors.ts";
-import type { CallHandle, Capabilities, CarrierPort, DialAnswer, DialRequest } from "../carrier-port.ts";
+import type { CallbackKind, CallHandle, Capabilities, CarrierPort, DialAnswer, DialRequest } from "../carrier-port.ts";
 import { malformed, queryOf } from "../signed-request.ts";
 import { emptyDocument, xmlAnswer } from "../xml.ts";
 import { CALL_FIELD, inboundOf, streamIn, translate } from "./callbacks.ts";
 import { onLeg } from "./commands.ts";
 import { bare, dialBody } from "./dial-request.ts";
-import { dialDocument, inboundDocument, streamDocument, turnDocument } from "./documents.ts";
+import { dialDocument, farewellDocument, inboundDocument, streamDocument, turnDocument } from "./documents.ts";
 import { createLookup, type Lookup } from "./lookup.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
 import { dialAnswerOf } from "./refusals.ts";
@@ -55,6 +55,9 @@ function transferOf(path: string): { to: string; from: string | null } {
     malformed("The transfer's address names no number.", "to", "must be a phone number in digits");
   return { to, from: /^[1-9]\d{6,14}$/.test(from) ? from : null };
 }
+
+/** Callbacks whose document says what happens next in the call. */
+const SPEAKING_KINDS: ReadonlySet<CallbackKind> = new Set(["answer", "turn", "transfer", "inbound"]);
 
 const CAPABILITIES: Capabilities = {
   speech: "turns",
@@ -115,6 +118,8 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
       if (stream !== null) return xmlAnswer(streamDocument(stream, at));
       return xmlAnswer(reply === null ? emptyDocument() : turnDocument(reply, at));
     },
+    farewellDocument: (kind, { sentence, language }) =>
+      SPEAKING_KINDS.has(kind) ? xmlAnswer(farewellDocument(sentence, language)) : null,
     inbound: inboundOf,
     answerInbound: async (call, decision) => xmlAnswer(inboundDocument(call, decision)),
   };

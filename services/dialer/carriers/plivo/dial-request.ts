@@ -1,4 +1,4 @@
-import type { DialRequest, MediaTarget } from "../carrier-port.ts";
+import { LANGUAGE_FIELD, type DialRequest, type MediaTarget } from "../carrier-port.ts";
 import { STREAM_FIELD, streamValue } from "./callbacks.ts";
 
 /** A number as Plivo takes it: without the plus. */
@@ -8,8 +8,8 @@ export const bare = (number: string): string => number.replace(/^\+/, "");
  * The address asked at the answer. It carries the conversation's one-use token, or its audio WebSocket: Plivo signs addresses whole, so no other
  * party can name another.
  */
-const answerQuery = ({ kind, token, url }: MediaTarget): string =>
-  kind === "audio" ? `${STREAM_FIELD}=${streamValue(url)}` : `media=${encodeURIComponent(token)}`;
+const answerQuery = ({ kind, token, url, language }: MediaTarget): string =>
+  `${kind === "audio" ? `${STREAM_FIELD}=${streamValue(url)}` : `media=${encodeURIComponent(token)}`}&${LANGUAGE_FIELD}=${encodeURIComponent(language)}`;
 
 /** The dial request. The document is asked for at the answer. */
 export function dialBody({

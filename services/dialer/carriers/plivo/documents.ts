@@ -1,5 +1,5 @@
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
-import type { InboundCall, InboundDecision } from "../carrier-port.ts";
+import { LANGUAGE_FIELD, type InboundCall, type InboundDecision } from "../carrier-port.ts";
 import { bare } from "./dial-request.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
 import { recognitionLanguage, speechVoice } from "./voices.ts";
@@ -55,8 +55,10 @@ const hangUp = element("Hangup");
 const redirect = (url: string): string => element("Redirect", { method: "POST" }, escaped(url));
 
 /** The address asked next. The number distinguishes a retry of this question from the same answer given again. */
-const turnUrl = ({ callback_base, call_ref }: Place, turn: number): string =>
-  `${callback_base}/turn/${call_ref}?turn=${turn}`;
+const turnUrl = (
+  { callback_base, call_ref }: Place,
+  { turn, language }: Pick<XmlTurnReply, "turn" | "language">,
+): string => `${callback_base}/turn/${call_ref}?turn=${turn}&${LANGUAGE_FIELD}=${encodeURIComponent(language)}`;
 
 /** Says interruptible text while it listens, other text before. */
 function listening(reply: XmlTurnReply, next: XmlTurnReply["next"] & { kind: "listen" }, place: Place): string {
@@ -64,7 +66,7 @@ function listening(reply: XmlTurnReply, next: XmlTurnReply["next"] & { kind: "li
   const [firm, loose] = [reply.say.slice(0, firmEnd), reply.say.slice(firmEnd)].map((texts) =>
     texts.map(({ text }) => speak(text, reply)).join(""),
   );
-  const url = turnUrl(place, reply.turn);
+  const url = turnUrl(place, reply);
   const input = element(
     "GetInput",
     {
@@ -102,7 +104,7 @@ function insideOf(reply: XmlTurnReply, place: Place): string {
     case "listen":
       return listening(reply, next, place);
     case "again":
-      return `${said()}${element("Wait", { length: String(THINKING_SECONDS) })}${redirect(turnUrl(place, reply.turn))}`;
+      return `${said()}${element("Wait", { length: String(THINKING_SECONDS) })}${redirect(turnUrl(place, reply))}`;
     case "message":
       return `${said()}${element("Wait", { length: String(Math.max(1, next.patience_seconds)), silence: "true", minSilence: String(GREETING_OVER_MS) })}${speak(next.message.slice(0, MAX_SPOKEN_CHARS), reply)}${hangUp}`;
     case "hang_up":
@@ -127,6 +129,10 @@ export const rejectDocument = (message: string | null, language: string): string
       ? element("Hangup", { reason: "rejected" })
       : `${speak(message.slice(0, MAX_SPOKEN_CHARS), { language, voice: null })}${hangUp}`,
   );
+
+/** Says a sentence and ends the call. */
+export const farewellDocument = (sentence: string, language: string): string =>
+  responseDocument(`${speak(sentence, { language, voice: null })}${hangUp}`);
 
 /**
  * Connects the audio of the call, both ways, to our WebSocket; the call ends with it (https://www.plivo.com/docs/voice/xml/the-stream-element).

@@ -22,6 +22,11 @@ export interface TelnyxOptions extends RestOptions {
 }
 
 const NOTHING = { content_type: "application/json; charset=utf-8", body: "{}" };
+/** Telnyx follows commands. */
+const NO_DOCUMENTS: Pick<CarrierPort, "answerDocument" | "farewellDocument"> = {
+  answerDocument: () => NOTHING,
+  farewellDocument: () => null,
+};
 
 /** Telnyx behind the port. Nothing of its vocabulary passes this folder. Throws a plain error for a public key that is none. */
 export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
@@ -77,7 +82,7 @@ export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
     verify: (request, now) => isSigned(key, request, now) && isAtItsAddress(request),
     verifyUpgrade: () => true, // Telnyx signs no upgrade: the address's token must do
     translate: (_kind, request) => translate(request),
-    answerDocument: () => NOTHING,
+    ...NO_DOCUMENTS,
     inbound: inboundOf,
     async answerInbound(call, decision) {
       await answerInbound(rest, call, decision);

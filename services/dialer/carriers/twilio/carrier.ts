@@ -7,7 +7,7 @@ import { leaving } from "../departure.ts";
 import { translate } from "./callbacks.ts";
 import { dialParams } from "./dial-request.ts";
 import { emptyDocument, xmlAnswer } from "../xml.ts";
-import { hangUpDocument, transferDocument } from "./documents.ts";
+import { hangUpDocument, spokenEnd, transferDocument } from "./documents.ts";
 import { inboundDocument, readInbound } from "./inbound.ts";
 import { fetchCall, findCalls } from "./lookup.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
@@ -100,6 +100,11 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
     verifyUpgrade: (request) => isUpgradeSigned(options.auth_token, options.public_ws_url, request),
     translate,
     answerDocument: (kind) => xmlAnswer(kind === "relay-end" || kind === "stream" ? hangUpDocument() : emptyDocument()),
+    farewellDocument: (kind, { sentence, language }) => {
+      // where the relay or the stream is over, so is the conversation
+      if (kind === "relay-end" || kind === "stream") return xmlAnswer(hangUpDocument());
+      return kind === "inbound" ? xmlAnswer(spokenEnd(sentence, language)) : null;
+    },
     inbound: readInbound,
     answerInbound: async (_call, decision) => xmlAnswer(inboundDocument(decision)),
   };

@@ -8,6 +8,10 @@ const MAX_DOCUMENT_CHARS = 4000;
 /** Ends the call. */
 export const hangUpDocument = (): string => responseDocument(element("Hangup"));
 
+/** Says a sentence and ends the call. */
+export const spokenEnd = (sentence: string, language: string): string =>
+  responseDocument(element("Say", { language }, escaped(sentence)) + element("Hangup"));
+
 /**
  * Settings of the relay. `action`: asked when the relay is over, for what comes next. `record_to`: the call is recorded in two channels, and this
  * address gets the end of it.

@@ -2,7 +2,7 @@ import { malformed } from "../signed-request.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
 import type { InboundCall, InboundDecision, SignedRequest } from "../carrier-port.ts";
 import { callIdOf, formOf } from "./callbacks.ts";
-import { talkDocument } from "./documents.ts";
+import { spokenEnd, talkDocument } from "./documents.ts";
 
 const E164 = /^\+[1-9]\d{6,14}$/;
 /** What Twilio shows in place of a number that is withheld or unknown: words on a phone's keypad (https://www.twilio.com/docs/voice/twiml#twilios-request-to-your-application). */
@@ -33,9 +33,7 @@ export function inboundDocument(decision: InboundDecision): string {
     case "reject": {
       // a rejected call is not answered and costs nothing; one that hears a message is
       if (decision.message === null) return responseDocument(element("Reject"));
-      return responseDocument(
-        element("Say", { language: decision.language }, escaped(decision.message)) + element("Hangup"),
-      );
+      return spokenEnd(decision.message, decision.language);
     }
     case "redirect":
       return responseDocument(element("Dial", {}, element("Number", {}, escaped(decision.to))));

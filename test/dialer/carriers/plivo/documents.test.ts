@@ -18,7 +18,7 @@ const PLACE = {
   callback_base: "https://calls.example.com/carriers/PROVIDER_TWO",
   call_ref: "7a1c1a2e-0000-4000-8000-000000000001.1",
 };
-const TURN = `${PLACE.callback_base}/turn/${PLACE.call_ref}?turn=3`;
+const TURN = `${PLACE.callback_base}/turn/${PLACE.call_ref}?turn=3&lang=en-US`;
 const VOICE = { voice: "WOMAN", language: "en-US" };
 
 const reply = (

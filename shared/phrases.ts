@@ -92,6 +92,9 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
 
 const ENGLISH = PHRASES["en"] as Phrases;
 
+/** The languages that have sentences of their own. */
+export const PHRASE_LANGUAGES: readonly string[] = Object.keys(PHRASES);
+
 /** A BCP 47 language without its region, as speech models name it. */
 export const languageOf = (bcp47: string): string => bcp47.toLowerCase().split(/[-_]/)[0] ?? "";
 

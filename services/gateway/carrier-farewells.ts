@@ -1,0 +1,77 @@
+import type { Bus } from "../../shared/bus/bus.ts";
+import type { Farewell } from "../../shared/contracts/dialer.ts";
+import { codeOf, type ErrorCode } from "../../shared/errors.ts";
+import { languageOf } from "../../shared/phrases.ts";
+import type { ProcessDeps } from "../../shared/process/process-deps.ts";
+import { startLoop, type Loop } from "../../shared/time/loop.ts";
+
+/** The documents are asked for this often; those that were got stay. */
+const REFRESH_MS = 60_000;
+/** Until there are any, this often. */
+const FIRST_MS = 1000;
+const FALLBACK_LANGUAGE = "en";
+/** The query field of a callback's address that names the conversation's language. */
+const LANGUAGE_FIELD = "lang";
+/** Where the address asked is only read for its query. */
+const ANY_ORIGIN = "http://localhost";
+
+/** The dialer can't be asked, or not now; its own refusals are its answer. */
+const AWAY: ReadonlySet<ErrorCode> = new Set(["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY"]);
+
+/**
+ * How long a document is waited for, ms. Whoever answered hears nothing until it comes; a later one may take as long as the conversation's own limit
+ * for an answer and a little.
+ */
+const WAIT_MS: Readonly<Record<string, number>> = {
+  answer: 4000,
+  turn: 10_000,
+  inbound: 10_000,
+  "relay-end": 10_000,
+  stream: 10_000,
+};
+
+/** How long the dialer is waited for with a callback of this kind; undefined: as its contract says. */
+export const documentWaitMs = (kind: string | undefined): number | undefined => WAIT_MS[kind ?? ""];
+
+/** Documents that end a call politely while the dialer is away. */
+export interface Farewells {
+  /** The document for this callback after this failure; null: there is none, and the carrier is to call again. */
+  after(error: unknown, callback: { provider: string; kind: string; path: string }): Farewell | null;
+  /** Begins to ask the dialer for its documents. */
+  start(): Loop;
+}
+
+/** The dialer's documents, kept here: the gateway knows no carrier's language. */
+export function createFarewells({ clock, log }: Pick<ProcessDeps, "clock" | "log">, bus: Bus): Farewells {
+  let documents: readonly Farewell[] = [];
+  return {
+    after(error, { provider, kind, path }) {
+      if (!AWAY.has(codeOf(error))) return null;
+      const said = languageOf(new URL(path, ANY_ORIGIN).searchParams.get(LANGUAGE_FIELD) ?? FALLBACK_LANGUAGE);
+      const fitting = documents.filter((d) => d.provider === provider && d.kind === kind);
+      return (
+        fitting.find(({ language }) => language === said) ??
+        fitting.find(({ language }) => language === FALLBACK_LANGUAGE) ??
+        null
+      );
+    },
+    start: () =>
+      startLoop({
+        name: "gateway.farewells",
+        clock,
+        intervalMs: REFRESH_MS,
+        pass: async () => {
+          const got = await bus.call("dialer.farewells", {}).catch((error: unknown) => {
+            log.debug(
+              { event: "gateway.no_farewells", code: codeOf(error) },
+              "the dialer's documents could not be had",
+            );
+            return null;
+          });
+          if (got !== null) ({ documents } = got);
+          return documents.length === 0 && got === null ? FIRST_MS : REFRESH_MS;
+        },
+        onError: () => undefined,
+      }),
+  };
+}
