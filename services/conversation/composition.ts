@@ -33,8 +33,15 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
   const evaluations = callEvaluations({ bus, clock, log, model: (template) => models.evaluation(template) });
   const recordings = sessionRecordings({ env, ids, bus, clock, log });
   const { textRelay, audio } = pipelines({ env, clock, models, recordings });
-  const sessionDeps = { bus, clock, log, env, sessions, web, evaluations };
-  const conversations = liveConversations({ ...sessionDeps, node_id, templates, most: MAX_CONVERSATIONS });
+  const leaving = new AbortController();
+  const sessionDeps = { bus, clock, log, env, sessions, web, evaluations, leaving: leaving.signal };
+  const conversations = liveConversations({
+    ...sessionDeps,
+    node_id,
+    templates,
+    most: MAX_CONVERSATIONS,
+    leave: () => leaving.abort(),
+  });
   const xmlDriven = xmlDrivenConversations({ clock, node_id, sessions, templates, conversations, pipeline: textRelay });
   const warmer = speechCacheWarmer({ clock, speech: (template) => models.cascade(template).speech });
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, mediaPort() ?? env.MEDIA_PORT);

@@ -47,6 +47,7 @@ export default service("conversation", (deps) => {
         if (reason === "carrier_ended") xmlDriven.carrierEnded(call_ref);
         return {};
       },
+      alive: ({ call_ref }) => ({ alive: conversations.has(call_ref) }),
       salvage: async ({ call_ref }) => ({ talk: recoveredFacts(await sessions.find(call_ref)) }),
     },
     async started() {

@@ -1,5 +1,7 @@
 import { recencyCache } from "../../shared/cache.ts";
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
+import { createTrustWindow } from "../../shared/process/trust-window.ts";
+import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { clockOfStore } from "../../shared/time/store-clock.ts";
 import { recordingStores } from "../../shared/storage/recordings.ts";
 import { createBackground } from "./background.ts";
@@ -18,6 +20,8 @@ import { createPeers } from "./peers.ts";
 import { createRecordingWorker, type RecordingWorker } from "./recordings/recording-worker.ts";
 import { createRecordings } from "./recordings/recordings.repository.ts";
 
+/** No call has this id: it is read to see whether the database answers. */
+const NO_CALL = "-";
 /** Bytes of randomness in the mark of a write. */
 const MARK_BYTES = 9;
 /** Answers to inbound calls in the cache, so that a webhook that comes twice to one node has the same answer. */
@@ -43,6 +47,9 @@ export function compose(
     draining,
     background,
     calls,
+    trust: createTrustWindow(clock, env.LEASE_SECONDS * MS_PER_SECOND, () =>
+      Promise.all([calls.find(NO_CALL), bus.call("leads.reachable", {})]),
+    ),
     callbacks: createCarrierEvents(store.model("carrier_events", carrierEventSchema)),
     inboundCalls: createInboundCalls(store.model("inbound_calls", inboundCallSchema)),
     inboundAnswers: recencyCache({ max: MAX_INBOUND_ANSWERS }),

@@ -2,6 +2,7 @@ import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import type { Cache } from "../../shared/cache.ts";
 import type { StoreClock } from "../../shared/time/store-clock.ts";
 import type { RecordingStores } from "../../shared/storage/recordings.ts";
+import type { TrustWindow } from "../../shared/process/trust-window.ts";
 import type { Background } from "./background.ts";
 import type { Calls } from "./call/calls.repository.ts";
 import type { CarrierEvents } from "./callbacks/carrier-events.repository.ts";
@@ -20,6 +21,8 @@ export interface DialerParts extends Pick<ServiceDeps, "bus" | "clock" | "env" |
   draining: AbortSignal;
   background: Background;
   calls: Calls;
+  /** Whether this process may take another's silence for its death. */
+  trust: TrustWindow;
   /** Callbacks of the carriers, as received. */
   callbacks: CarrierEvents;
   inboundCalls: InboundCalls;

@@ -7,4 +7,6 @@ export interface LeadDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
   leads: LeadsRepository;
   /** Runs once for every lead that reaches FINISHED. */
   onFinished(lead: FinishedDoc): void;
+  /** Runs after an attempt was settled whose call is still to be ended. */
+  onCallEndOwed(): void;
 }

@@ -59,6 +59,8 @@ export interface LeadDoc {
   lease_until?: Date;
   report_due_at?: Date;
   attempt: AttemptSnapshot | null;
+  /** The call of an attempt that was settled while it may have been live: the dialer is still to be told that it ends. */
+  call_end?: { ref: string; due_at: Date };
   /** Marks of its last transitions (shared/database/guarded-collection.ts). */
   marks?: string[];
   /** Name of a pre-check -> times it has deferred the lead. */
@@ -112,6 +114,7 @@ export const leadSchema = new Schema<LeadDoc>(
     due_at: Date,
     lease_until: Date,
     report_due_at: Date,
+    call_end: Free,
     marks: { type: [String], default: undefined },
     pre_check_defers: { type: Free, default: {} },
     attempt: { type: Free, default: null },
@@ -142,6 +145,7 @@ leadSchema.index({ queue: 1, due_at: 1, _id: 1 }, { name: "due_by_queue", ...whe
 // An index whose fields change gets a new name: the old are dropped at start (queues.repository.ts).
 leadSchema.index({ lease_until: 1, template_id: 1 }, { name: "lease_of_template", ...whenPresent("lease_until") });
 leadSchema.index({ report_due_at: 1 }, { name: "report", ...whenPresent("report_due_at") });
+leadSchema.index({ "call_end.due_at": 1 }, { name: "call_end", ...whenPresent("call_end") });
 const whenText = (field: string) => ({ partialFilterExpression: { [field]: { $gt: "" } } });
 const unfinished = { partialFilterExpression: { finished_at: null } };
 

@@ -1,6 +1,6 @@
 import type { Model, PipelineStage } from "mongoose";
 import { within, type Scope } from "../../shared/contracts/records/identity.ts";
-import type { Ids } from "../../shared/ids.ts";
+import { parseCallRef, type Ids } from "../../shared/ids.ts";
 import { GuardedCollection } from "../../shared/database/guarded-collection.ts";
 import { batched } from "../../shared/batching.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
@@ -39,6 +39,12 @@ export interface LeadsRepository {
   anyUnfinished(of: { reseller_id: string; merchant_id?: string; template_id?: string }): Promise<boolean>;
   expiredLeases(now: Date, limit: number): Promise<LeadDoc[]>;
   owedEvents(now: Date, limit: number): Promise<LeadDoc[]>;
+  /** Calls whose end is owed to the dialer at this moment. */
+  owedCallEnds(now: Date, limit: number): Promise<string[]>;
+  /** The dialer knows that these calls are to end. */
+  callEndsTold(refs: readonly string[]): Promise<void>;
+  /** These are told later, unless another process has done so meanwhile. */
+  postponeCallEnds(refs: readonly string[], at: Date): Promise<void>;
   /** The webhook service has the events: these leads owe none any longer. */
   eventsEnqueued(lead_ids: readonly string[]): Promise<void>;
   /** These leads hand their events over later, unless another process has done so meanwhile. */
@@ -69,6 +75,12 @@ export const leadsRepository = (model: Model<LeadDoc>, ids: Pick<Ids, "base64url
 
 const findIn = (model: Model<LeadDoc>, filter: Record<string, unknown>) => model.find(filter, PLAIN).lean<LeadDoc[]>();
 
+/** The leads that owe the end of these calls. */
+const endsOf = (refs: readonly string[]) => ({
+  _id: { $in: refs.flatMap((ref) => parseCallRef(ref)?.lead_id ?? []) },
+  "call_end.ref": { $in: [...refs] },
+});
+
 function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">) {
   const guarded = new GuardedCollection<LeadDoc, TransitionedLead>(model, {
     mark: () => ids.base64url(MARK_BYTES),
@@ -83,6 +95,12 @@ function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">) {
     transitionMany: (transitions) => guarded.transitionMany(transitions),
     async eventsEnqueued(lead_ids) {
       await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } });
+    },
+    async callEndsTold(refs) {
+      await model.updateMany(endsOf(refs), { $unset: { call_end: 1 } });
+    },
+    async postponeCallEnds(refs, at) {
+      await model.updateMany(endsOf(refs), { $set: { "call_end.due_at": at } });
     },
     async postponeEvents(lead_ids, at) {
       await model.updateMany(
@@ -136,6 +154,14 @@ function reads(model: Model<LeadDoc>) {
       findIn(model, { lease_until: { $lt: now } })
         .sort({ lease_until: 1 })
         .limit(limit),
+    async owedCallEnds(now, limit) {
+      const owed = await model
+        .find({ "call_end.due_at": { $lte: now } }, { call_end: 1 })
+        .sort({ "call_end.due_at": 1 })
+        .limit(limit)
+        .lean<Pick<LeadDoc, "call_end">[]>();
+      return owed.flatMap(({ call_end }) => call_end?.ref ?? []);
+    },
     owedEvents: (now, limit) =>
       findIn(model, { report_due_at: { $lte: now } })
         .sort({ report_due_at: 1 })

@@ -5,6 +5,7 @@ import { abortLeads } from "./abort.ts";
 import { annotateLead } from "./attempts/annotation.ts";
 import { claimMany, drop, receive, release, renewLease, settle } from "./attempts/attempt-transitions.ts";
 import { recoverExpiredLeases } from "./attempts/lost-leases.ts";
+import { tellOwedCallEnds } from "./attempts/owed-call-ends.ts";
 import { leadSchema } from "./leads.model.ts";
 import { leadsRepository } from "./leads.repository.ts";
 import * as queries from "./lists/lead-queries.ts";
@@ -26,6 +27,7 @@ export default service("leads", (service) => {
     ...service,
     leads: leadsRepository(model, service.ids),
     keys,
+    onCallEndOwed: () => loops[1]?.nudge(),
     onFinished(lead: FinishedDoc): void {
       const { _id: lead_id, request_id, outcome, attempt_count: attempts } = lead;
       service.bus.emit("lead.finished", { lead_id, outcome: outcome ?? "" });
@@ -59,6 +61,7 @@ export default service("leads", (service) => {
       expire: (p) => expireLeads(deps, queues, p),
 
       claimMany: (p) => claimMany(deps, p),
+      reachable: () => queries.reachable(deps),
       extend: (p) => renewLease(deps, p),
       release: (p) => release(deps, p),
       drop: (p) => drop(deps, p),
@@ -66,10 +69,12 @@ export default service("leads", (service) => {
       annotate: (p) => annotateLead(deps, p),
     },
     async started() {
+      const start = (name: string, pass: () => Promise<boolean>): Loop => sweep(service, name, pass);
       loops.push(
-        sweep(service, "reports", () => enqueueOwedEvents(deps)),
-        sweep(service, "lost leases", () => recoverExpiredLeases(deps)),
-        sweep(service, "queues", () => giveMissingQueues(queues)),
+        start("reports", () => enqueueOwedEvents(deps)),
+        start("call ends", () => tellOwedCallEnds(deps)),
+        start("lost leases", () => recoverExpiredLeases(deps)),
+        start("queues", () => giveMissingQueues(queues)),
       );
     },
     async stopped() {

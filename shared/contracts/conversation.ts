@@ -108,6 +108,8 @@ export const conversation = {
       Strict({ call_ref: CallRef, reason: Type.Enum(["machine", "beep", "carrier_ended", "window_closed"]) }),
       Nothing,
     ),
+    /** Asked of a named node: whether this call's conversation lives there, the writing of its end included. */
+    alive: action(Strict({ call_ref: CallRef }), Type.Object({ alive: Type.Boolean() }), { since: "0.3.0" }),
     /** The facts of a conversation whose node died; null: it has no turns. */
     salvage: action(Strict({ call_ref: CallRef }), Type.Object({ talk: Nullable(ConversationFacts) })),
   },

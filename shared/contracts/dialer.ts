@@ -73,7 +73,7 @@ export const Farewell = Type.Object({
   kind: Text(32),
   language: Text(16),
   content_type: Text(100),
-  body: Text(2000),
+  body: Text(500),
 });
 export type Farewell = Static<typeof Farewell>;
 
@@ -150,7 +150,7 @@ export const dialer = {
      * Documents that end a call politely, per language: what the gateway answers a carrier that asks for a document while the dialer can't be
      * reached, or can't answer in time. Callbacks of other kinds need none.
      */
-    farewells: action(Strict({}), Type.Object({ documents: Type.Array(Farewell, { maxItems: 500 }) }), {
+    farewells: action(Strict({}), Type.Object({ documents: Type.Array(Farewell, { maxItems: 100 }) }), {
       since: "0.3.0",
     }),
     /** Checks a carrier's signature on a WebSocket upgrade; `path` as asked for. */

@@ -228,22 +228,22 @@ export const leads = {
       }),
       Done,
     ),
-    /** Internal: renews the lease; done false: the lease is lost, stop. */
+    /** Internal: answers where the database does (STORE_UNAVAILABLE). `extend` renews the lease; done false: the lease is lost, stop. */
+    reachable: action(Strict({}), Nothing, { since: "0.3.0" }),
     extend: action(Strict({ ...AttemptLease, lease_seconds: Lease }), Done),
-    /** Internal: releases a lead whose attempt provably rang nowhere; the attempt is not spent. */
+    /** Internal: releases a lead whose attempt provably rang nowhere. `pre_check` deferred it: its count rises, and the results so far are kept. */
     release: action(
       Strict({
         ...AttemptLease,
         due_at: IsoTime,
         reason: Text(200),
-        /** A pre-check deferred it: the count of its name rises, and the results so far are kept. */
         pre_check: Type.Optional(Strict({ name: Text(200), results: Type.Array(Json, { maxItems: 100 }) })),
       }),
       Done,
     ),
-    /** Internal: ends the attempt; decides RETRY or FINISHED once, by services/leads/rules/settlement.ts. */
+    /** Internal: ends the attempt; decides RETRY or FINISHED once (services/leads/rules/settlement.ts). `end_call`: the end of its call is owed. */
     settle: action(
-      Strict({ ...AttemptLease, facts: AttemptFacts }),
+      Strict({ ...AttemptLease, facts: AttemptFacts, end_call: Type.Optional(Type.Boolean()) }),
       Type.Object({
         done: Type.Boolean(),
         status: Nullable(Type.Enum([...LEAD_STATUSES])),

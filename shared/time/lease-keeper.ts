@@ -3,6 +3,9 @@ import { MS_PER_SECOND, type Clock } from "./clock.ts";
 /** A lease is renewed this often within its life. */
 export const RENEWALS_PER_LEASE = 3;
 
+/** After a renewal that failed: soon, so that the lease is renewed as soon as what it needs is back. */
+const AGAIN_MS = 1000;
+
 /** What a lease is kept with. */
 export interface LeaseKeeping {
   clock: Clock;
@@ -27,31 +30,35 @@ export interface KeptLease {
   drop(): void;
 }
 
-/** Renews a lease in thirds of its life from now on. */
+/** Renews a lease in thirds of its life from now on, and sooner after a failure. */
 export function keepLease({ clock, leaseSeconds, renew, onLost, onError, renewNow = false }: LeaseKeeping): KeptLease {
   const leaseMs = leaseSeconds * MS_PER_SECOND;
   const over = new AbortController();
   let endsAtMs = clock.monotonicMs() + leaseMs;
 
-  const once = async (): Promise<void> => {
+  /** Renews once; how long to wait for the next time. */
+  const once = async (): Promise<number> => {
     const askedMs = clock.monotonicMs();
+    const nextMs = leaseMs / RENEWALS_PER_LEASE;
     try {
       const ours = await renew();
-      if (over.signal.aborted) return;
+      if (over.signal.aborted) return nextMs;
       if (ours) endsAtMs = askedMs + leaseMs;
       else {
         over.abort();
         onLost();
       }
+      return nextMs;
     } catch (error) {
       onError(error);
+      return Math.min(nextMs, AGAIN_MS);
     }
   };
   const keep = async (): Promise<void> => {
-    if (renewNow) await once();
+    let pauseMs = renewNow ? await once() : leaseMs / RENEWALS_PER_LEASE;
     while (!over.signal.aborted) {
-      await clock.wait(leaseMs / RENEWALS_PER_LEASE, over.signal);
-      if (!over.signal.aborted) await once();
+      await clock.wait(pauseMs, over.signal);
+      if (!over.signal.aborted) pauseMs = await once();
     }
   };
   void keep();

@@ -7,6 +7,7 @@ import { hostname, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { ServiceBroker } from "moleculer";
 import { freePort } from "../../local/tools/stack/ports.ts";
+import { systemClock } from "../../shared/time/clock.ts";
 import { makeBusUsers, seedFile } from "../../shared/bus/bus-keys.ts";
 import { BusTransporter } from "../../shared/bus/bus-transporter.ts";
 import { natsOptions } from "../../shared/bus/nats-options.ts";
@@ -47,7 +48,10 @@ describe("the health check over the bus", () => {
       nodeID,
       logger: false,
       internalServices: false,
-      transporter: new BusTransporter({ ...natsOptions({ TRANSPORTER: address, NATS_NKEY_FILE: key }) }, log, true),
+      transporter: new BusTransporter(
+        { ...natsOptions({ TRANSPORTER: address, NATS_NKEY_FILE: key }) },
+        { log, clock: systemClock, strict: true },
+      ),
     });
 
   beforeAll(async () => {

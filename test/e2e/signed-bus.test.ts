@@ -70,7 +70,7 @@ async function thiefOf(service: ServiceName): Promise<{ bus: Bus; refused: strin
     logger: false,
     internalServices: false,
     requestTimeout: 2000,
-    transporter: new BusTransporter(natsOptions(env) ?? {}, log, true),
+    transporter: new BusTransporter(natsOptions(env) ?? {}, { log, clock: systemClock, strict: true }),
   });
   provideDeps(broker, { env, log, clock: systemClock, ids: randomIds, random: Math.random });
   brokers.push(broker);

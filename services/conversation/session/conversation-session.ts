@@ -28,6 +28,8 @@ export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" |
   sessions: SessionsRepository;
   web: WebRequester;
   evaluations: Pick<CallEvaluations, "settle">;
+  /** Aborted when this process shuts down and its conversations are over. */
+  leaving: AbortSignal;
 }
 
 /** Opens the pipeline on media that has joined; never throws. */
@@ -106,6 +108,7 @@ export class ConversationSession {
       lead_id,
       claim_no,
       lease_seconds: env.LEASE_SECONDS,
+      leaving: deps.leaving,
       onLost: () => {
         this.#leaseLost = true;
         this.#loop.dispatch({ type: "stopped", reason: "lease_lost" });

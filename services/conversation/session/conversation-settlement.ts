@@ -40,7 +40,7 @@ async function bestEffort(log: Log, what: string, work: Promise<unknown>): Promi
 
 /** Hangs up, keeps the facts, settles the attempt with its evaluation and closes the session. Never rejects. */
 export async function settleSession(deps: SettlementDeps, session: EndedSession): Promise<void> {
-  const { bus, clock, log, sessions } = deps;
+  const { clock, log, sessions } = deps;
   const facts = boundedTalk(session.facts);
   const ended = { ...session, facts };
   const { call_ref, answered_at } = ended;
@@ -62,16 +62,38 @@ export async function settleSession(deps: SettlementDeps, session: EndedSession)
       "The conversation left more behind than is kept: the oldest lines of its transcript, or its largest variables, are gone.",
     );
   // the evaluation does not keep the callee waiting
-  const hungUp = ended.transferred ? null : bestEffort(log, "hang up", bus.call("dialer.hangUp", { call_ref }));
+  const end = ended.transferred ? null : endOf(deps, call_ref);
   if (ended.lease_lost) await bestEffort(log, "close", sessions.close(call_ref, ended_at));
-  else await settleAttempt(deps, ended, ended_at);
-  await hungUp;
+  else await settleAttempt(deps, ended, ended_at, () => end !== null && !end.told());
+  await end?.asked;
 }
 
-async function settleAttempt(deps: SettlementDeps, ended: EndedSession, ended_at: Date): Promise<void> {
+/** Asks the dialer once to end the call. Until it has said that it knows, the settlement says so too: with it the end is owed. */
+function endOf({ bus, log }: SettlementDeps, call_ref: string): { told(): boolean; asked: Promise<void> } {
+  let told = false;
+  const ask = async (): Promise<void> => {
+    await bus.call("dialer.hangUp", { call_ref });
+    told = true;
+  };
+  return { told: () => told, asked: bestEffort(log, "hang up", ask()) };
+}
+
+async function settleAttempt(
+  deps: SettlementDeps,
+  ended: EndedSession,
+  ended_at: Date,
+  owesEnd: () => boolean,
+): Promise<void> {
   const { clock, log, sessions, evaluations, lease } = deps;
   const { call_ref, call_id, facts: talk } = ended;
-  await bestEffort(log, "keep", sessions.ended(call_ref, { talk, call_id, ended_at }, ended_at));
+  let kept = false;
+  const keep = async (): Promise<void> => {
+    if (kept) return;
+    await sessions.ended(call_ref, { talk, call_id, ended_at }, ended_at);
+    kept = true;
+  };
+  const tryToKeep = (): Promise<void> => bestEffort(log, "keep", keep());
+  await tryToKeep();
   const facts = {
     ...noFacts("completed"),
     call_id,
@@ -81,7 +103,7 @@ async function settleAttempt(deps: SettlementDeps, ended: EndedSession, ended_at
     talk,
   };
   const settled = await evaluations.settle({ ...ended.attempt, template: ended.template, talk }, (evaluation) =>
-    lease.settle(evaluation === null ? facts : { ...facts, evaluation }),
+    lease.settle(evaluation === null ? facts : { ...facts, evaluation }, owesEnd, tryToKeep),
   );
   if (settled) await bestEffort(log, "close", sessions.close(call_ref, clock.now()));
   lease.drop();

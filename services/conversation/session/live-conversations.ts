@@ -34,6 +34,8 @@ export interface LiveConversationsDeps extends SessionDeps {
   templates: CompiledTemplates;
   /** Conversations at once, at most. */
   most: number;
+  /** Aborts `leaving`. */
+  leave(): void;
 }
 
 /** Asks the dialer to hand the call over to this node; a transient error is tried again. */
@@ -86,7 +88,7 @@ const answeredCall = (joined: ResultOf<"dialer.joined">, clock: ServiceDeps["clo
 
 /** All live conversations of this process. */
 export function liveConversations(deps: LiveConversationsDeps) {
-  const { bus, clock, log, node_id, sessions, templates, most } = deps;
+  const { bus, clock, log, node_id, sessions, templates, most, leave } = deps;
   const live = new Map<string, ConversationSession>();
   /** Calls that the dialer is handing over, with the signals that came before the session could begin. */
   const handingOver = new Map<string, SessionSignal[]>();
@@ -100,11 +102,7 @@ export function liveConversations(deps: LiveConversationsDeps) {
     const open = media.openPipeline(template);
     const signals: SessionSignal[] = [];
     handingOver.set(doc._id, signals);
-    const joined = await joinCall(deps, doc._id).catch((error: unknown) => {
-      handingOver.delete(doc._id);
-      throw error;
-    });
-    handingOver.delete(doc._id);
+    const joined = await joinCall(deps, doc._id).finally(() => handingOver.delete(doc._id));
     if (!joined.go) return turnAway(deps, media, doc);
     const answered = answeredCall(joined, clock);
     const session = new ConversationSession(deps, doc, template, answered, open);
@@ -144,12 +142,15 @@ export function liveConversations(deps: LiveConversationsDeps) {
       else handingOver.get(call_ref)?.push(signal);
     },
     full,
+    /** Whether this call's conversation is here: being handed over, under way, or writing down its end. */
+    has: (call_ref: string): boolean => live.has(call_ref) || handingOver.has(call_ref),
     /** Waits until the last conversation is over; after `grace_ms` those left are ended, with a goodbye of at most `goodbye_ms` (0: none), and then cut off. */
     async drain(grace_ms: number, goodbye_ms: number): Promise<void> {
       await within(clock, grace_ms, running.drain());
       for (const session of live.values()) session.signal(goodbye_ms > 0 ? "shutdown" : "shutdown_now");
       await within(clock, Math.max(goodbye_ms, AT_ONCE_MS), running.drain());
       for (const session of live.values()) session.closeLeg();
+      leave();
       await running.drain();
     },
   };

@@ -1,3 +1,4 @@
+import { exponentialMs } from "../../../shared/time/backoff.ts";
 import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
 import { DIAL_TIMEOUT_MS } from "../carriers/carrier-port.ts";
@@ -21,10 +22,23 @@ export const JOIN_GRACE_MS = 10_000;
 /** When the price of a conversation is polled, in seconds after each poll; then it is given up. */
 export const PRICE_POLLS_SECONDS = [5, 120, 1800] as const;
 
+/** The longest ring time that the environment allows (RING_TIMEOUT_SECONDS), and some for the carrier. */
+const LONGEST_RING_SECONDS = 660;
+
+const FIRST_HANG_UP_MS = 2000;
+const LAST_HANG_UP_MS = 60_000;
+
 const earlier = (a: Date, b: Date | null): Date => (b !== null && b < a ? b : a);
 
 /** The last instant at which a request sent in time can have been answered. */
 export const lastAnswerAt = (deadline_at: Date): Date => plusMs(deadline_at, DIAL_TIMEOUT_MS);
+
+/** From here on a call can't be live any more, whatever became of us: the carrier was told to end it before. */
+export const openUntil = (deadline_at: Date, max_call_seconds: number): Date =>
+  plusSeconds(lastAnswerAt(deadline_at), LONGEST_RING_SECONDS + max_call_seconds + CARRIER_LIMIT_MARGIN_SECONDS);
+
+/** How long after it was asked for the n-th time to end a call the carrier is asked again, ms. */
+export const hangUpDelayMs = (asked: number): number => exponentialMs(asked, FIRST_HANG_UP_MS, LAST_HANG_UP_MS);
 
 /** When a call whose sender went silent is first searched. */
 export const dueAfterIntent = (deadline_at: Date): Date => plusMs(lastAnswerAt(deadline_at), REPOLL_MS);

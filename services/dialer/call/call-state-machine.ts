@@ -5,7 +5,7 @@ import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
 import type { CallDoc, CallState, HangUpReason, StoredOrder, MediaKind } from "./calls.model.ts";
 import type { CallProgress } from "../carriers/carrier-port.ts";
-import { dueAfterIntent, JOIN_GRACE_MS, REPOLL_MS } from "./call-deadlines.ts";
+import { dueAfterIntent, hangUpDelayMs, JOIN_GRACE_MS, openUntil, REPOLL_MS } from "./call-deadlines.ts";
 
 /** One legal transition as a guarded write: whole, or not at all when the guard no longer holds. */
 export interface Transition {
@@ -66,6 +66,8 @@ export const intent = (
   ...(order.dial_until === null ? {} : { dial_until: new Date(order.dial_until) }),
   media,
   deadline_at,
+  callee: order.to,
+  open_until: openUntil(deadline_at, order.max_call_seconds),
   tended_by: node,
   due_at: dueAfterIntent(deadline_at),
 });
@@ -123,7 +125,7 @@ const end = (
   filter,
   update: {
     $set: { state: "ENDED", rank: RANK.ENDED, ended, ended_at: at, due_at: plusMs(now, REPOLL_MS), ...more },
-    $unset: { tended_by: 1 },
+    $unset: { tended_by: 1, callee: 1, open_until: 1 },
   },
 });
 
@@ -212,13 +214,9 @@ export const refuse = (
  */
 export const giveUp = (ref: string, now: Date): Transition => end(unnamed(ref), "unknown", now, now, {});
 
-/** Live -> ENDED, by our own decision: the carrier does not know the call any more, or the conversation lost its lease owner. */
-export const endLocally = (
-  ref: string,
-  ended: "completed" | "unknown",
-  error: Record<string, unknown>,
-  now: Date,
-): Transition => end(live(ref), ended, now, now, { error });
+/** Live -> ENDED: the carrier does not know the call any more. */
+export const endUnknown = (ref: string, error: Record<string, unknown>, now: Date): Transition =>
+  end(live(ref), "unknown", now, now, { error });
 
 /** What to do when voicemail answers. */
 export const voicemailActionOf = ({ order }: Pick<CallDoc, "order">): VoicemailAction =>
@@ -248,7 +246,13 @@ export const joinMedia = (ref: string, node: string, now: Date, due_at: Date): T
 /** Live: a hang-up is requested. The first reason stands. */
 export const requestHangUp = (ref: string, reason: HangUpReason, now: Date): Transition => ({
   filter: { ...live(ref), hang_up: null },
-  update: { $set: { hang_up: reason, due_at: plusMs(now, REPOLL_MS) } },
+  update: { $set: { hang_up: reason, due_at: plusMs(now, hangUpDelayMs(0)) } },
+});
+
+/** Live: the carrier was asked again to end it, and is asked again when it is polled next. */
+export const hangUpRepeated = (ref: string, due_at: Date): Transition => ({
+  filter: live(ref),
+  update: { $set: { due_at }, $inc: { hang_ups: 1 } },
 });
 
 /** Live, no conversation yet: this node renews the lead's lease from now on. */

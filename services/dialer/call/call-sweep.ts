@@ -2,6 +2,7 @@ import pLimit from "p-limit";
 import { plusMs } from "../../../shared/time/clock.ts";
 import { RENEWALS_PER_LEASE } from "../../../shared/time/lease-keeper.ts";
 import { startLoop, type Loop } from "../../../shared/time/loop.ts";
+import { PROBE_EVERY_MS } from "../../../shared/process/trust-window.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { endCall } from "./call-control.ts";
@@ -100,6 +101,10 @@ export function startLoops(deps: DialerParts, recordings: RecordingWorker): Loop
       },
     });
   const loops = [
+    start("trust", PROBE_EVERY_MS, async () => {
+      await deps.trust.probe();
+      return false;
+    }),
     start("leases", (env.LEASE_SECONDS * 1000) / RENEWALS_PER_LEASE, async () => {
       await renewAll(deps);
       return false;

@@ -78,6 +78,11 @@ export interface CallDoc {
   answered_at?: Date;
   joined_at?: Date;
   ended_at?: Date;
+  /** The number that the call may be live to, and until when at the latest: the limit that the carrier was given. Absent once the carrier has confirmed its end. */
+  callee?: string;
+  open_until?: Date;
+  /** Times the carrier was asked to end it without having ended it. */
+  hang_ups?: number;
   /** The dialer node that renews the lead's lease; absent once the lease is handed over or the call is over. */
   tended_by?: string;
   /** The conversation node that took the lease. */
@@ -135,6 +140,9 @@ export const callSchema = new Schema<CallDoc>(
     provider: String,
     dial_until: Date,
     deadline_at: Date,
+    callee: String,
+    open_until: Date,
+    hang_ups: Number,
     carrier_call_id: String,
     carrier_leg_id: String,
     placed_at: Date,
@@ -175,4 +183,5 @@ callSchema.index({ provider: 1, carrier_leg_id: 1 }, { name: "carrier_leg", ...w
 callSchema.index({ due_at: 1 }, { name: "due", ...whenPresent("due_at") });
 callSchema.index({ "recording.due_at": 1 }, { name: "recording_due", ...whenPresent("recording.due_at") });
 callSchema.index({ tended_by: 1 }, { name: "tended", ...whenPresent("tended_by") });
+callSchema.index({ callee: 1, open_until: 1 }, { name: "open_by_callee", ...whenPresent("callee") });
 callSchema.index({ lead_id: 1, claim_no: 1 }, { name: "by_lead" });

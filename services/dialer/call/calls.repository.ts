@@ -22,11 +22,32 @@ export interface Calls {
   takeDue(now: Date, next_due: Date): Promise<CallDoc | null>;
   /** Live calls whose lead's lease this node renews. */
   ownedBy(node: string, after: string | null, limit: number): Promise<CallDoc[]>;
+  /** A call of an attempt that is over and may still be live to this number: the lead's own, or any that is to end. null: none. */
+  formerOpen(sought: FormerCall): Promise<OpenCall | null>;
   /** Our name of the call that has this name at the carrier; null: it is none of ours. */
   refOfCarrier(provider: Provider, call_id: string): Promise<string | null>;
   /** Which of these carrier ids already belong to calls, as the call's name or as its leg's: a carrier may show an ended call by its leg alone. */
   knownNames(provider: Provider, call_ids: string[]): Promise<Set<string>>;
 }
+
+/** Whose former calls are sought: all but that of the attempt itself (`ref`), live at `now`. */
+interface FormerCall {
+  ref: string;
+  lead_id: string;
+  to: string;
+  now: Date;
+}
+type OpenCall = Pick<CallDoc, "_id" | "lead_id" | "callee" | "hang_up" | "due_at" | "open_until">;
+const OPEN_FIELDS = { lead_id: 1, callee: 1, hang_up: 1, due_at: 1, open_until: 1 } as const;
+/** Attempts of one moment whose former calls are sought in one go. */
+const SOUGHT_AT_ONCE = 200;
+
+/** Whether a call is a former one of this attempt's callee: a conversation of another lead that goes on is none. */
+const isFormer = (call: OpenCall, { ref, lead_id, to, now }: FormerCall): boolean =>
+  call.callee === to &&
+  call._id !== ref &&
+  (call.lead_id === lead_id || call.hang_up !== undefined) &&
+  (call.open_until ?? now) > now;
 
 /** Records written in one go: attempts of one moment share a round trip, each still acknowledged by a majority before its carrier is asked. */
 const INSERTS_AT_ONCE = 200;
@@ -54,9 +75,21 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
     return there !== null && isSame(there, call);
   };
 
+  const formerOpen = batched(
+    async (sought: FormerCall[]) => {
+      const earliest = new Date(Math.min(...sought.map(({ now }) => now.getTime())));
+      const open = await model
+        .find({ callee: { $in: sought.map(({ to }) => to) }, open_until: { $gt: earliest } }, OPEN_FIELDS)
+        .lean<OpenCall[]>();
+      return sought.map((one) => open.find((call) => isFormer(call, one)) ?? null);
+    },
+    { maxItems: SOUGHT_AT_ONCE },
+  );
+
   return {
     insert,
     find,
+    formerOpen,
     async findOrVoid(ref, { lead_id, claim_no }, now) {
       const known = await find(ref);
       if (known) return known;

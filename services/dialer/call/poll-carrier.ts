@@ -1,5 +1,14 @@
 import { plusMs } from "../../../shared/time/clock.ts";
-import { endLocally, endsForVoicemail, giveUp, isLive, pollAgain, place, ownLease } from "./call-state-machine.ts";
+import {
+  endUnknown,
+  endsForVoicemail,
+  giveUp,
+  hangUpRepeated,
+  isLive,
+  pollAgain,
+  place,
+  ownLease,
+} from "./call-state-machine.ts";
 import { handleOf, type CallDoc, type HangUpReason } from "./calls.model.ts";
 import type { CallHandle, CarrierCall, CarrierPort } from "../carriers/carrier-port.ts";
 import { closeCall, finishCall } from "./close-call.ts";
@@ -9,6 +18,7 @@ import { applyProgress } from "../callbacks/apply-callback.ts";
 import {
   dueAfterJoin,
   dueAfterPlacing,
+  hangUpDelayMs,
   notFoundAfter,
   JOIN_GRACE_MS,
   lastAnswerAt,
@@ -100,7 +110,7 @@ async function pollNamed(deps: DialerParts, call: CallDoc, carrier: CarrierPort,
   const seen = await carrier.fetch(handle);
   if (seen) await applySeen(deps, call, seen);
   else {
-    const over = await deps.calls.apply(endLocally(call._id, "unknown", GONE, deps.clock.now()));
+    const over = await deps.calls.apply(endUnknown(call._id, GONE, deps.clock.now()));
     if (over) await finishCall(deps, over);
   }
   const now = deps.clock.now();
@@ -109,7 +119,10 @@ async function pollNamed(deps: DialerParts, call: CallDoc, carrier: CarrierPort,
   const why = overdue(after, now);
   if (why === null) await deps.calls.apply(pollAgain(call._id, nextPollAt(after, now)));
   else if (after.hang_up === undefined) await endCall(deps, call._id, why);
-  else await hangUpAtCarrier(deps, after);
+  else {
+    await deps.calls.apply(hangUpRepeated(call._id, plusMs(now, hangUpDelayMs((after.hang_ups ?? 0) + 1))));
+    await hangUpAtCarrier(deps, after);
+  }
 }
 
 /** Polls one call: closes an ended one, asks the carrier about a live one. Throws when a service or the carrier is unreachable. */

@@ -1,11 +1,11 @@
 import type { Verdict } from "../../../shared/contracts/dialer.ts";
+import { isFailure } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
-import { endLocally, isLive, ownLease } from "./call-state-machine.ts";
+import { isLive, ownLease } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
-import { finishCall } from "./close-call.ts";
 import { conversationLost, factsOf } from "./call-facts.ts";
-import { hangUpAtCarrier } from "./call-control.ts";
+import { endCall } from "./call-control.ts";
 import { pollCall } from "./poll-carrier.ts";
 import type { DialerParts } from "../deps.ts";
 
@@ -13,6 +13,10 @@ import type { DialerParts } from "../deps.ts";
 const SHORT_LEASE_SECONDS = 10;
 
 const live = (lease_seconds: number): Verdict => ({ verdict: "live", lease_seconds });
+
+/** A node that leads a conversation answers within this long, ms; it is asked so often, for one message may be lost. */
+const ALIVE_MS = 2000;
+const ALIVE_TRIES = 3;
 
 /** Facts of an ended call; where the conversation's node went silent, the facts it left are included. */
 async function endedVerdict(deps: DialerParts, call: CallDoc): Promise<Verdict> {
@@ -23,12 +27,45 @@ async function endedVerdict(deps: DialerParts, call: CallDoc): Promise<Verdict> 
   return { verdict: "ended", facts: { ...facts, error: facts.error ?? conversationLost() } };
 }
 
-/** A conversation whose node went silent: hang up so that the caller is not left in silence. */
-async function endOrphan(deps: DialerParts, call: CallDoc): Promise<CallDoc | null> {
-  await hangUpAtCarrier(deps, call);
-  const over = await deps.calls.apply(endLocally(call._id, "completed", conversationLost(), deps.clock.now()));
-  if (over) deps.background.run("closing a call that lost its conversation", () => finishCall(deps, over));
-  return over ?? deps.calls.find(call._id);
+/**
+ * Whether the node that leads a live call's conversation lives. Its silence counts as its death only to a process that has itself had bus and
+ * database for a whole lease: after an outage of either every owner is late with its lease, and most live.
+ */
+async function ownerOf(deps: DialerParts, call: CallDoc, holder: string): Promise<"alive" | "gone" | "unknown"> {
+  for (let tries = 1; ; tries++)
+    try {
+      const how = { node: holder, timeout_ms: ALIVE_MS };
+      return (await deps.bus.call("conversation.alive", { call_ref: call._id }, how)).alive ? "alive" : "gone";
+    } catch (error) {
+      deps.log.warn({ call_ref: call._id, holder, error: errorForLog(error) }, "the node of a conversation is silent");
+      if (tries < ALIVE_TRIES && isFailure(error, "TIMEOUT")) continue;
+      return deps.trust.trusted() ? "gone" : "unknown";
+    }
+}
+
+/**
+ * A conversation whose node is gone: its call is to end, so that the callee is not left in silence; that is owed from here on. The attempt is over
+ * with the facts that its node left.
+ */
+async function endOrphan(deps: DialerParts, call: CallDoc): Promise<Verdict> {
+  await endCall(deps, call._id, "conversation_lost");
+  const { talk } = await deps.bus.call("conversation.salvage", { call_ref: call._id });
+  const ended_at = deps.clock.now().toISOString();
+  return {
+    verdict: "ended",
+    facts: { ...factsOf(call, talk), ended: "completed", ended_at, error: conversationLost() },
+  };
+}
+
+/** The verdict on a call that the carrier holds live. */
+async function liveVerdict(deps: DialerParts, call: CallDoc): Promise<Verdict> {
+  if (call.holder === undefined) {
+    await deps.calls.apply(ownLease(call._id, deps.nodeId));
+    return live(deps.env.LEASE_SECONDS);
+  }
+  const owner = await ownerOf(deps, call, call.holder);
+  if (owner === "gone") return endOrphan(deps, call);
+  return live(owner === "alive" ? deps.env.LEASE_SECONDS : SHORT_LEASE_SECONDS);
 }
 
 /**
@@ -49,7 +86,6 @@ export async function reconcile(deps: DialerParts, lead_id: string, claim_no: nu
     try {
       await pollCall(deps, found);
       call = await deps.calls.find(ref);
-      if (call && isLive(call) && call.holder !== undefined) call = await endOrphan(deps, call);
     } catch (error) {
       deps.log.warn(
         { call_ref: ref, error: errorForLog(error) },
@@ -58,9 +94,5 @@ export async function reconcile(deps: DialerParts, lead_id: string, claim_no: nu
       return live(SHORT_LEASE_SECONDS);
     }
   }
-  if (!call || isLive(call)) {
-    await deps.calls.apply(ownLease(ref, deps.nodeId));
-    return live(deps.env.LEASE_SECONDS);
-  }
-  return endedVerdict(deps, call);
+  return call === null || isLive(call) ? liveVerdict(deps, call ?? found) : endedVerdict(deps, call);
 }

@@ -34,6 +34,9 @@ const yes = (deps: DialerParts, call: CallDoc): MediaJoinedAnswer => ({
   tells_beep: call.provider !== undefined && deps.carriers.of(call.provider).capabilities.beep,
 });
 
+const isHeldBy = (call: CallDoc, node: string): boolean =>
+  isLive(call) && call.holder === node && call.hang_up === undefined;
+
 /** Why no conversation may run on a call, in one word. Pure. */
 export function refusalReason(call: CallDoc, now: Date): string {
   if (!isLive(call)) return "ended";
@@ -47,7 +50,7 @@ export function refusalReason(call: CallDoc, now: Date): string {
 export async function mediaJoined(deps: DialerParts, ref: string, node: string): Promise<MediaJoinedAnswer> {
   const call = await deps.calls.find(ref);
   if (!call) return no("unknown_call");
-  if (isLive(call) && call.holder === node && call.hang_up === undefined) return yes(deps, call);
+  if (isHeldBy(call, node)) return yes(deps, call);
 
   const now = deps.clock.now();
   const moved = await deps.calls.apply(joinMedia(ref, node, now, dueAfterJoin(now, call.order?.max_call_seconds ?? 0)));
@@ -56,7 +59,10 @@ export async function mediaJoined(deps: DialerParts, ref: string, node: string):
     deps.background.run("expecting a recording", () => expectRecording(deps, moved));
     return yes(deps, moved);
   }
-  const reason = refusalReason((await deps.calls.find(ref)) ?? call, now);
+  const after = (await deps.calls.find(ref)) ?? call;
+  // the request of this node before, whose answer was lost, was still under way
+  if (isHeldBy(after, node)) return yes(deps, after);
+  const reason = refusalReason(after, now);
   if (reason === "machine" || reason === "window_closed")
     deps.background.run("ending a call that may not be talked on", () => endCall(deps, ref, reason));
   return no(reason);

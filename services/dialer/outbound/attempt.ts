@@ -11,6 +11,7 @@ import {
   checkCallingWindow,
   checkCarrier,
   checkCredentials,
+  checkFormerCall,
   checkLease,
   checkSlot,
   firstStop,
@@ -51,11 +52,12 @@ async function beforeIntent(
   takenMs: number,
 ): Promise<{ media: Prepared; permit: DialPermit | null } | EarlyStop> {
   try {
-    const [unfit, slotLost] = await Promise.all([
+    const [unfit, slotLost, formerCall] = await Promise.all([
       firstStop(deps, order, [checkCarrier, checkCallingWindow, checkBlacklist]),
       checkSlot(deps, order),
+      checkFormerCall(deps, order),
     ]);
-    const early = unfit ?? slotLost;
+    const early = unfit ?? slotLost ?? formerCall;
     if (early) return early;
     const checked = await runPreChecks(deps, order);
     if ("kind" in checked) return checked;

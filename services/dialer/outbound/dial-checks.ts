@@ -1,6 +1,8 @@
 import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
+import { FORMER_CALL_OPEN } from "../../../shared/contracts/records/explanation.ts";
 import { callRef } from "../../../shared/ids.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
 import { ringSeconds } from "../call/call-deadlines.ts";
 import type { DialerParts } from "../deps.ts";
 import { releaseForShutdown, type EarlyStop } from "./early-stop.ts";
@@ -40,6 +42,22 @@ export const checkCredentials: Check = async ({ breakers }, { provider }) => {
 export const checkBlacklist: Check = async ({ peers }, { enforce_blacklist, reseller_id, to }) => {
   if (!enforce_blacklist || !(await peers.isBlacklisted({ reseller_id, phone_number: to }))) return null;
   return { kind: "settle", facts: { ...noFacts("not_dialled"), dropped_as: "BLACKLISTED" } };
+};
+
+/** A lead that waits for the end of a former call is looked at again no sooner than this. */
+const FORMER_CALL_PAUSE_MS = 2000;
+
+/**
+ * No call of an attempt that is over may still be live to this number, of whatever tenant: its end is owed until the carrier confirms it. The lead
+ * waits for the next time the carrier is asked to end it, or for the limit that the carrier was given.
+ */
+export const checkFormerCall: Check = async ({ clock, calls }, { lead_id, claim_no, to }) => {
+  const now = clock.now();
+  const open = await calls.formerOpen({ ref: callRef(lead_id, claim_no), lead_id, to, now });
+  if (open === null) return null;
+  const again = Math.max(plusMs(now, FORMER_CALL_PAUSE_MS).getTime(), open.due_at?.getTime() ?? 0);
+  const limit = open.open_until?.getTime() ?? again;
+  return { kind: "release", due_at: new Date(Math.min(again, limit)), reason: FORMER_CALL_OPEN };
 };
 
 /** A slot is leased for this much longer than ring and call may last. */

@@ -85,10 +85,11 @@ export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promi
   const settlement = decide(facts, lead.attempt.policy, lead.attempt_count, now);
   const settled = await leads.transition(
     settlement.kind === "retry"
-      ? machine.retry(p, lead, facts, settlement, now)
-      : machine.finish(p, lead, facts, settlement.outcome, now),
+      ? machine.retry(p, lead, facts, settlement, now, p.end_call)
+      : machine.finish(p, lead, facts, settlement.outcome, now, p.end_call),
   );
   if (!settled) return lost;
+  if (p.end_call === true) deps.onCallEndOwed();
   if (settlement.kind === "finish") onFinished(settled);
   else {
     announceQueues(deps, [settled]);

@@ -100,6 +100,15 @@ export async function timeline(
   return { lead_id: lead._id, count: events.length, events };
 }
 
+/** No lead has this id: it is read to see whether the database answers. */
+const NO_LEAD = "-";
+
+/** Answers where the database does. STORE_UNAVAILABLE. */
+export async function reachable({ leads }: { leads: LeadsRepository }): Promise<ResultOf<"leads.reachable">> {
+  await leads.existing([NO_LEAD]);
+  return {};
+}
+
 /** Figures of the leads of a period. TIMEOUT where there are too many of them. */
 export async function summary(
   { clock, env, leads }: QueryDeps,

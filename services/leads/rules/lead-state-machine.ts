@@ -1,3 +1,4 @@
+import { callRef } from "../../../shared/ids.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { AttemptSnapshot, HistoryEntry, LeadDoc } from "../leads.model.ts";
 import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
@@ -49,6 +50,10 @@ const finishedFields = (lead: Pick<LeadDoc, "payload">, outcome: string, now: Da
   held: null,
   ...(typeof lead.payload["reporting_webhook_url"] === "string" ? { report_due_at: now } : {}),
 });
+
+/** The wish to end the attempt's call, in the very write that ends the attempt. */
+const owedEnd = ({ lead_id, claim_no }: Lease, end_call: boolean, now: Date): Record<string, unknown> =>
+  end_call ? { call_end: { ref: callRef(lead_id, claim_no), due_at: now } } : {};
 
 /** Where every lead begins. `due_at` is the pusher's; a lead that can't be dialled has none. */
 export const QUEUED_STATE = {
@@ -175,6 +180,7 @@ export const retry = (
   facts: AttemptFacts,
   next: { outcome: string; due_at: Date },
   now: Date,
+  end_call = false,
 ): LeadTransition => ({
   filter: leasedBy(lease),
   update: {
@@ -185,6 +191,7 @@ export const retry = (
       due_at: next.due_at,
       held: null,
       updated_at: now,
+      ...owedEnd(lease, end_call, now),
     },
     $unset: { lease_until: 1, ...outdatedFields(facts) },
     ...countIncrements(facts),
@@ -202,10 +209,11 @@ export const finish = (
   facts: AttemptFacts,
   outcome: string,
   now: Date,
+  end_call = false,
 ): LeadTransition => ({
   filter: leasedBy(lease),
   update: {
-    $set: { ...attemptFields(facts), ...finishedFields(lead, outcome, now) },
+    $set: { ...attemptFields(facts), ...finishedFields(lead, outcome, now), ...owedEnd(lease, end_call, now) },
     $unset: { lease_until: 1, ...outdatedFields(facts) },
     ...countIncrements(facts),
     ...historyEntry("finished", now, attemptHistory(lease.claim_no, facts, outcome)),

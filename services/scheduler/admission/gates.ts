@@ -1,6 +1,6 @@
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
-import type { GateName } from "../../../shared/contracts/records/explanation.ts";
+import { FORMER_CALL_OPEN, type GateName } from "../../../shared/contracts/records/explanation.ts";
 import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/records/lead.ts";
 import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { windowState, type CallingWindow, type WindowState } from "../../../shared/calling-window.ts";
@@ -225,6 +225,16 @@ function dueRuling(lead: GateLead, at: Date): Ruling {
   );
 }
 
+/** The dialer judges this one, right before it would dial; here is what it last said. */
+function formerCallRuling({ held }: GateLead, at: Date): Ruling {
+  const until = held?.why === FORMER_CALL_OPEN ? new Date(held.until) : null;
+  if (until === null || until <= at) return pass("No former call to its number is known to be open.");
+  return hold(
+    "A former call to its number may still be live: its end was asked for, and the carrier has not confirmed it.",
+    until,
+  );
+}
+
 /** Every gate, as a pure function of its inputs. */
 export const RULES: Readonly<Record<GateName, (f: GateInputs) => Ruling>> = {
   status: (f) => ofLead(f, statusRuling),
@@ -235,6 +245,7 @@ export const RULES: Readonly<Record<GateName, (f: GateInputs) => Ruling>> = {
       : drop("failed", "the template no longer exists"),
   expiry: (f) => ofLead(f, (lead) => (f.plan ? expiryRuling(lead, f.plan, f.at) : notJudged("There is no template."))),
   due: (f) => ofLead(f, (lead) => dueRuling(lead, f.at)),
+  former_call_open: (f) => ofLead(f, (lead) => formerCallRuling(lead, f.at)),
   deployment: ({ pauses }) => pausedBy(pauses.deployment, "the whole deployment"),
   merchant: ({ pauses }) => pausedBy(pauses.merchant, "the merchant"),
   template_active: ({ plan }) =>

@@ -8,6 +8,7 @@ export const GATES = [
   /** Its template exists. */ "template",
   /** It is younger than the template's max_age_seconds. */ "expiry",
   /** Its due time has come. */ "due",
+  /** No former call to its number may still be live. */ "former_call_open",
   /** The deployment is not paused. */ "deployment",
   /** Its merchant is not paused. */ "merchant",
   /** Its template is switched on. */ "template_active",
@@ -20,6 +21,8 @@ export const GATES = [
   /** The configuration's rate limit has room. */ "rate_limit",
   /** The carrier account's calls per second have room, and the carrier takes calls. */ "carrier_limit",
 ] as const;
+/** Why the dialer put a lead off whose number a former call may still be live to; the name of its gate. */
+export const FORMER_CALL_OPEN = "former_call_open" satisfies (typeof GATES)[number];
 export type GateName = (typeof GATES)[number];
 
 /** One gate's verdict. `until`: from when it may let the lead through; null: it does already, or the time is unknown. */

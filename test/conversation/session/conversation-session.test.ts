@@ -107,12 +107,14 @@ function hold(
       return { text: "", calls: [], first_token_ms: 1, total_ms: 2, prompt_tokens: 3, completion_tokens: 4, tries: 1 };
     },
   };
+  const leaving = new AbortController();
   const shop: SessionDeps = {
     bus,
     clock,
     log,
     sessions,
     evaluations: { settle: (_over, settle) => settle(null) },
+    leaving: leaving.signal,
     web: async () => ({ ok: true, result: "" }),
     env: readEnv({ NODE_ENV: "test", ...options.env }),
   };
@@ -129,7 +131,7 @@ function hold(
     for (let i = 0; i < 5; i++) await new Promise((r) => setImmediate(r));
   };
   const named = (name: string) => asked.filter((a) => a.name === name);
-  return { session, clock, lines, asked, kept, said, pass, named, events: () => events! };
+  return { session, leave: () => leaving.abort(), clock, lines, asked, kept, said, pass, named, events: () => events! };
 }
 
 test("nothing that was said, no name and no number is ever in the log", async () => {
@@ -142,6 +144,8 @@ test("nothing that was said, no name and no number is ever in the log", async ()
   t.events().fault();
   await t.pass(0);
   t.events().closed();
+  for (let i = 0; i < 20; i++) await t.pass(500);
+  t.leave();
   for (let i = 0; i < 200; i++) await t.pass(500);
   await t.session.ended;
   const log = t.lines.join("");

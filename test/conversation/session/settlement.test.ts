@@ -110,12 +110,14 @@ function hold(
       return { text: "", calls: [], first_token_ms: 1, total_ms: 2, prompt_tokens: 3, completion_tokens: 4, tries: 1 };
     },
   };
+  const leaving = new AbortController();
   const shop: SessionDeps = {
     bus,
     clock,
     log,
     sessions,
     evaluations: { settle: (_over, settle) => settle(null) },
+    leaving: leaving.signal,
     web: async () => ({ ok: true, result: "" }),
     env: readEnv({ NODE_ENV: "test", ...options.env }),
   };
@@ -132,7 +134,7 @@ function hold(
     for (let i = 0; i < 5; i++) await new Promise((r) => setImmediate(r));
   };
   const named = (name: string) => asked.filter((a) => a.name === name);
-  return { session, clock, lines, asked, kept, said, pass, named, events: () => events! };
+  return { session, leave: () => leaving.abort(), clock, lines, asked, kept, said, pass, named, events: () => events! };
 }
 
 test("the lease is renewed every third of its life, and no longer than the conversation", async () => {
@@ -149,6 +151,8 @@ test("the lease is renewed every third of its life, and no longer than the conve
   await t.pass(60_000);
   expect(t.named("leads.extend").length).toBe(before);
   expect(t.named("leads.extend")[0]?.params).toEqual({ lead_id: LEAD, claim_no: 3, lease_seconds: 30 });
+  // the dialer knows that the call is to end, so that is not owed again
+  expect(t.named("leads.settle").at(-1)?.params).not.toHaveProperty("end_call");
 });
 
 test("a renewal that fails does not end the conversation; the answer that the lease is lost does, unsettled", async () => {
@@ -166,21 +170,35 @@ test("a renewal that fails does not end the conversation; the answer that the le
   expect(t.kept.at(-1)?.move).toBe("close");
 });
 
-test("settling is tried while the lease lives, then left to the sweep with the facts kept", async () => {
-  const t = hold({
-    bus: {
-      "leads.settle": () => fail("DEPENDENCY_DOWN", "gone"),
-      "leads.extend": () => fail("DEPENDENCY_DOWN", "gone"),
-    },
-  });
+test("settling goes on past the end of the lease until the leads service is back", async () => {
+  let away = true;
+  const whenBack = (answer: object): object => (away ? fail("DEPENDENCY_DOWN", "gone") : answer);
+  const bus = {
+    "leads.settle": () => whenBack({ done: true, status: "FINISHED", outcome: "x" }),
+    "leads.extend": () => whenBack({ done: true }),
+    "dialer.hangUp": () => whenBack({}),
+  };
+  const t = hold({ bus });
   await t.pass(0);
   t.events().closed();
+  for (let i = 0; i < 240; i++) await t.pass(500);
+  expect(t.named("leads.settle").length).toBeGreaterThan(20);
+  away = false;
+  for (let i = 0; i < 12; i++) await t.pass(500);
+  await t.session.ended;
+  expect(t.named("leads.settle").at(-1)?.params).toMatchObject({ end_call: true, facts: { ended: "completed" } });
+});
+
+test("a process that leaves settles while the lease lives, then leaves the rest to the sweep, with the facts kept", async () => {
+  const t = hold({ bus: { "leads.settle": () => fail("DEPENDENCY_DOWN", "gone") } });
+  await t.pass(0);
+  t.events().closed();
+  t.leave();
   for (let i = 0; i < 100; i++) await t.pass(500);
   await t.session.ended;
   expect(t.named("leads.settle").length).toBeGreaterThan(5);
-  expect(t.named("leads.settle").length).toBeLessThan(20);
+  expect(t.named("leads.settle").length).toBeLessThan(30);
   expect(t.kept.at(-1)).toMatchObject({ move: "ended", talk: { ended_by: "customer" } });
-  expect(t.named("dialer.hangUp").length).toBe(1);
 });
 
 test("a store that is down loses nothing but the partial transcript", async () => {

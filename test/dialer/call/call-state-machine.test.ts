@@ -131,7 +131,7 @@ const TABLE: [name: string, move: machine.Transition, named: boolean, to: Record
   ],
   [
     "cut",
-    machine.endLocally(REF, "completed", { code: "x" }, NOW),
+    machine.endUnknown(REF, { code: "x" }, NOW),
     true,
     { DIALING: "ENDED", RINGING: "ENDED", ANSWERED: "ENDED", ENDED: null, VOID: null },
   ],

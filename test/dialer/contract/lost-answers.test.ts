@@ -180,26 +180,59 @@ describe("reconciliation", () => {
     });
     await toldIs(d, order, "numbers.releaseMany");
   });
-  test("the node that talked went silent: hung up, what was said is salvaged, conversation_lost", async () => {
-    const order = d.order("07");
-    await d.fault("lose_callbacks", order);
-    d.script.talk = talk;
-    await dial(order);
-    await callIs(d, order, "carrier id", (c) => c.carrier_call_id !== undefined);
-    await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "dead-node" });
-    expect(await reconcile(order)).toMatchObject({
-      verdict: "ended",
-      facts: {
-        ended: "completed",
-        talk: { decided: "confirmed", node_traversal: ["a"] },
-        error: { code: "CONVERSATION_LOST" },
-      },
+  describe("a conversation whose node no longer renews the lease", () => {
+    const LEASE_SECONDS = 30;
+    const joined = async (node_id: string): Promise<DialJob> => {
+      const order = d.order("07");
+      await d.fault("lose_callbacks", order);
+      d.script.talk = talk;
+      await dial(order);
+      await callIs(d, order, "carrier id", (c) => c.carrier_call_id !== undefined);
+      await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id });
+      return order;
+    };
+    /** The dialer has bus and database, without a break, for a whole lease. */
+    const wholeLease = async (): Promise<void> => {
+      const probes = (): number => d.told.filter(({ what }) => what === "leads.reachable").length;
+      for (const from = clock.monotonicMs(); clock.monotonicMs() - from < (LEASE_SECONDS + 2) * 1000;) {
+        const before = probes();
+        await until("a probe", async () => {
+          await tick();
+          return probes() > before || undefined;
+        });
+      }
+      await tick();
+    };
+    const lost = { ended: "completed", error: { code: "CONVERSATION_LOST" } };
+
+    test("and lives, asked by its name: nothing is hung up", async () => {
+      const order = await joined("services");
+      await wholeLease();
+      expect(await reconcile(order)).toEqual({ verdict: "live", lease_seconds: LEASE_SECONDS });
+      expect((await d.ledger(order))[0]?.ended_at).toBeNull();
+      d.script.alive = false;
+      expect(await reconcile(order)).toMatchObject({ verdict: "ended", facts: lost });
     });
-    expect((await d.ledger(order))[0]?.ended_by).toBe("api");
-    await toldIs(d, order, "numbers.releaseMany", tick);
-    expect(names(order)).not.toContain("leads.settle");
-    expect(await reconcile(order)).toMatchObject({ verdict: "ended", facts: { error: { code: "CONVERSATION_LOST" } } });
+    test("and is silent, while this dialer itself was without bus or database a moment ago: live, asked again soon", async () => {
+      const order = await joined("dead-node");
+      await clock.advance(60_000);
+      expect(await reconcile(order)).toEqual({ verdict: "live", lease_seconds: 10 });
+      expect((await d.ledger(order))[0]?.ended_at).toBeNull();
+    });
+    test("and is silent for good: hung up, what was said is salvaged, conversation_lost", async () => {
+      const order = await joined("dead-node");
+      await wholeLease();
+      expect(await reconcile(order)).toMatchObject({
+        verdict: "ended",
+        facts: { ...lost, talk: { decided: "confirmed", node_traversal: ["a"] } },
+      });
+      expect((await d.ledger(order))[0]?.ended_by).toBe("api");
+      await toldIs(d, order, "numbers.releaseMany", tick);
+      expect(names(order)).not.toContain("leads.settle");
+      expect(await reconcile(order)).toMatchObject({ verdict: "ended", facts: { error: lost.error } });
+    });
   });
+
   test("nobody told us of the end: the watchdog asks, once the ring time is over", async () => {
     const order = d.order("15");
     await d.fault("lose_callbacks", order);

@@ -13,6 +13,9 @@ let verdict: () =>
   | { verdict: "live"; lease_seconds: number }
   | { verdict: "ended"; facts: AttemptFacts } = () => ({ verdict: "never_dialled" });
 let webhookDown = false;
+let dialerDown = false;
+/** Calls that the dialer was told to end. */
+const ended: string[] = [];
 let stage: Stage;
 
 beforeAll(async () => {
@@ -47,7 +50,14 @@ beforeAll(async () => {
           return { delivery_ids: reports.map(({ lead_id }) => `msg_${lead_id}`) };
         },
       }),
-      standIn("dialer", { reconcile: () => verdict() }),
+      standIn("dialer", {
+        reconcile: () => verdict(),
+        hangUp: ({ call_ref }) => {
+          if (dialerDown) fail("DEPENDENCY_DOWN", "away");
+          ended.push(call_ref);
+          return {};
+        },
+      }),
     ],
   });
 });
@@ -140,5 +150,37 @@ test("a report that can't be handed over stays owed until it can", async () => {
   await until("the report", async () => {
     await clock.advance(1000);
     return enqueued.find((e) => e.lead_id === id);
+  });
+});
+
+describe("an attempt that is settled while its call may be live", () => {
+  test("owes the dialer the end of the call from the same write on, until the dialer knows", async () => {
+    const id = await push();
+    await clock.advance(30_000);
+    const claimed = await claim(id);
+    const claim_no = claimed!.claim_no;
+    dialerDown = true;
+    await stage.bus.call("leads.settle", { lead_id: id, claim_no, facts: noFacts("completed"), end_call: true });
+    for (let i = 0; i < 3; i++) await clock.advance(2000);
+    expect(ended).toEqual([]);
+    dialerDown = false;
+    await until("the dialer to know", async () => {
+      await clock.advance(2000);
+      return ended.length > 0 || undefined;
+    });
+    expect(new Set(ended)).toEqual(new Set([`${id}.${claim_no}`]));
+    const times = ended.length;
+    for (let i = 0; i < 3; i++) await clock.advance(2000);
+    expect(ended).toHaveLength(times);
+  });
+
+  test("owes nothing where the dialer has been told", async () => {
+    ended.length = 0;
+    const id = await push();
+    await clock.advance(30_000);
+    const claimed = await claim(id);
+    await stage.bus.call("leads.settle", { lead_id: id, claim_no: claimed!.claim_no, facts: noFacts("completed") });
+    for (let i = 0; i < 3; i++) await clock.advance(2000);
+    expect(ended).toEqual([]);
   });
 });

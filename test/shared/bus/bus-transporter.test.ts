@@ -3,6 +3,7 @@ import { ServiceBroker } from "moleculer";
 import { connect } from "nats";
 import { startNats } from "../../../local/harness/nats-server.ts";
 import { until } from "../../../local/harness/stage.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
 import { BusTransporter, ownServices } from "../../../shared/bus/bus-transporter.ts";
 import { readEnv } from "../../../shared/process/env.ts";
 import { rootLog } from "../../../shared/process/log.ts";
@@ -27,7 +28,7 @@ describe("what a node says it runs", () => {
       nodeID: "gateway.1",
       logger: false,
       internalServices: false,
-      transporter: new BusTransporter({ servers: nats.url }, log, true),
+      transporter: new BusTransporter({ servers: nats.url }, { log, clock: systemClock, strict: true }),
     });
     try {
       await broker.start();

@@ -20,6 +20,8 @@ export interface DialDecision {
 /** The carrier's view of a media leg: the process it lives in, and how it ends. */
 export interface CarrierLeg {
   readonly process: string;
+  /** Whether its process is still in the life in which it opened the leg. */
+  readonly alive: boolean;
   closedByCarrier(): void;
   died(): void;
 }

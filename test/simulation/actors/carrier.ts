@@ -45,6 +45,8 @@ export class Carrier {
   /** Called when a call is placed and when a conversation begins, for the invariants. */
   onPlaced: (call: SimCall) => void = () => undefined;
   onTalk: (call: SimCall) => void = () => undefined;
+  /** Called when a live call is to be hung up at our request. */
+  onHangUp: (call: SimCall) => void = () => undefined;
   readonly #stage: Stage;
 
   constructor(stage: Stage) {
@@ -201,6 +203,7 @@ export class Carrier {
     const call = this.calls.find((c) => c.id === id);
     if (call) {
       this.#stage.world.tell("carrier", `${id} is to be hung up`);
+      if (call.ended === null) this.onHangUp(call);
       this.#over(call, "completed");
     }
   }

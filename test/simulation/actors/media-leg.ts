@@ -30,6 +30,10 @@ export class SimLeg implements TextLeg {
     return this.#life.process.name;
   }
 
+  get alive(): boolean {
+    return this.#life.alive && this.#life.process.life === this.#life;
+  }
+
   listen(events: TextLegEvents): void {
     if (!this.#life.alive) return;
     this.#events = events;

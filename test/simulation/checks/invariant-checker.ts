@@ -13,6 +13,9 @@ export interface Violation extends Finding {
   at: number;
 }
 
+/** How long a process that stood still may take to answer again, ms. */
+const STILL_MS = 15_000;
+
 /** Checks a run by the ledgers of the carrier and the receiver, the database, and what clients were answered. */
 export class InvariantChecker {
   readonly violations: Violation[] = [];
@@ -23,7 +26,11 @@ export class InvariantChecker {
     this.#scene = scene;
     this.#platform = platform;
     scene.carrier.onTalk = (call) => this.#oneTalk(call);
-    scene.carrier.onPlaced = (call) => this.#slots(call);
+    scene.carrier.onPlaced = (call) => {
+      this.#slots(call);
+      this.#formerCall(call);
+    };
+    scene.carrier.onHangUp = (call) => this.#cut(call);
   }
 
   broken(invariant: string, what: string): void {
@@ -71,6 +78,29 @@ export class InvariantChecker {
   /** Checks single dials: windows, limits, aborts, the blacklist. */
   dials(deeds: Deeds): void {
     for (const { invariant, what } of dialViolations(this.#scene, this.#platform, deeds)) this.broken(invariant, what);
+  }
+
+  /** I12. A stray, which was given up and shows up later, is hung up when it does. */
+  #formerCall(placed: SimCall): void {
+    const docs = this.#calls();
+    const isStray = ({ ref }: SimCall): boolean => {
+      const state = docs.get(ref)?.state;
+      return state === "VOID" || state === "ENDED";
+    };
+    const former = this.#scene.carrier
+      .live()
+      .find((c) => c !== placed && c.lead_id === placed.lead_id && c.ref !== placed.ref && !isStray(c));
+    if (former)
+      this.broken("I12", `${placed.ref} is placed while ${former.id} (${former.ref}) of the same lead is live`);
+  }
+
+  /** I13. An owner that stood still a moment ago could not say that it lives. */
+  #cut(call: SimCall): void {
+    const { stage, processes } = this.#scene;
+    if (this.#calls().get(call.ref)?.hang_up !== "conversation_lost" || call.leg?.alive !== true) return;
+    const owner = processes.find(({ name }) => name === call.leg?.process);
+    if (!owner || owner.pausedUntil > stage.world.now - STILL_MS) return;
+    this.broken("I13", `${call.ref} is hung up while ${owner.name} leads its conversation`);
   }
 
   /** Checks what can be checked when nothing is left to do. */

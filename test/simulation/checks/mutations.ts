@@ -1,5 +1,6 @@
 import { isPlain, type Doc } from "../collection/values.ts";
 import type { Update } from "../collection/update.ts";
+import type { Faults } from "./faults.ts";
 import type { Operation } from "../engine/database.ts";
 
 type Change = (o: Operation) => Operation | null;
@@ -56,12 +57,26 @@ const longAgo = (v: unknown): unknown => {
 /** The mutation whose carrier does not ask `may_leave`. */
 export const LEAVES_LATE = "leaves-late";
 
+/** A call that is not remembered as one that may still be live. */
+const forgetful = (o: Operation): Operation =>
+  inserts(o, "calls", "DIALING")
+    ? { ...o, docs: o.docs.map(({ callee: _callee, open_until: _until, ...rest }) => rest) }
+    : o;
+
+/** Mutants whose guard is needed in one kind of storm only are sought in that. */
+export const WEATHER: Readonly<Record<string, Partial<Faults>>> = {
+  "no-tombstone": { pause: 0.08, pauseMaxMs: 60_000, crash: 0, idleCrash: 0, storeLost: 0 },
+};
+
 /** Faults of our own making, each at one guard of the machines: the simulator must find every one. What they stand for, and what they do to a write. */
 export const MUTATIONS: Record<string, Change> = {
   /** The carrier is asked without an intent record. */
   "no-intent": (o) => (inserts(o, "calls", "DIALING") ? null : o),
-  /** "Never dialled" is said without the tombstone that makes it true, and the line, whose short first lease is the second guard of the same, is held long. */
-  "no-tombstone": (o) => (inserts(o, "calls", "VOID") ? null : leased(o, VERY_LONG_MS)),
+  /**
+   * "Never dialled" is said without the tombstone that makes it true. The other guards of the same are gone too: the line, whose first lease is short,
+   * is held long, and former calls are not remembered.
+   */
+  "no-tombstone": (o) => (inserts(o, "calls", "VOID") ? null : leased(forgetful(o), VERY_LONG_MS)),
   /** Two schedulers may both claim. */
   "claim-without-guard": (o) =>
     onLeads(o) && set(o)["status"] === "PROCESSING" ? without(o, "status", "due_at", "claim_no") : o,

@@ -26,6 +26,7 @@ const SHOWN_CHARS = 160;
 
 /** Calls that only look for work; they come every second, so a crash in them is made rarer. */
 const LOOKING = new Set([
+  "leads.reachable",
   "leads.heads",
   "leads.dueOf",
   "leads.inFlight",
@@ -184,6 +185,10 @@ export class SimBus {
       life.process.mortal && !idle && stage.strikes("pause", faults.pause)
         ? stage.pause(life.process, `call ${name}`)
         : 0;
+    if (world.now < stage.awayUntil.bus && target.life.process !== life.process)
+      return Promise.reject(
+        busError("ServiceNotAvailableError", "SERVICE_NOT_AVAILABLE", 404, `The bus is away (${name}).`),
+      );
     const sent = wire(params);
     this.onSent(name, params);
     return new Promise((resolve, reject) => {

@@ -91,10 +91,12 @@ export function storeAccess(stage: Stage, life: SimLife, change: (o: Operation) 
   return (operation, work) => {
     const { faults } = stage;
     const { random } = world;
+    const away = world.now < stage.awayUntil.store;
     if (READS.has(operation.verb)) {
-      const lost = stage.strikes("store read lost", (faults.storeLost + faults.storeReplyLost) * IDLE_SHARE)
-        ? networkError()
-        : null;
+      const lost =
+        away || stage.strikes("store read lost", (faults.storeLost + faults.storeReplyLost) * IDLE_SHARE)
+          ? networkError()
+          : null;
       const slow = stage.strikes("store read slow", faults.storeSlow * IDLE_SHARE) ? random.between(20, 3000) : 0;
       return stage.glance(
         life,
@@ -129,7 +131,7 @@ export function storeAccess(stage: Stage, life: SimLife, change: (o: Operation) 
         outMs: slow + out + random.between(0.1, 1.2),
         backMs: writeMs - out + random.between(0.1, 1.2),
         lost: stage.strikes("store reply lost", faults.storeReplyLost * rare) ? networkError() : null,
-        undone: stage.strikes("store request lost", faults.storeLost * rare) ? networkError() : null,
+        undone: away || stage.strikes("store request lost", faults.storeLost * rare) ? networkError() : null,
       },
     );
   };

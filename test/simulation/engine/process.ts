@@ -37,6 +37,8 @@ export class Stage {
   readonly wrong: string[] = [];
   /** Every stand-still, from when to when. */
   readonly pauses: { from: number; to: number }[] = [];
+  /** Until when database and bus are away, for everybody. */
+  readonly awayUntil = { store: 0, bus: 0 };
   /** Starts a process anew; set by whoever knows the services. */
   restart: (process: Process) => void = () => undefined;
 

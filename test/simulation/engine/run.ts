@@ -1,12 +1,13 @@
-import { calm, drawFaults, type Tally } from "../checks/faults.ts";
+import { calm, drawFaults, type Faults, type Tally } from "../checks/faults.ts";
 import { Carrier } from "../actors/carrier.ts";
 import { connectCarrier, deploy } from "./deployment.ts";
 import { InvariantChecker, type Violation } from "../checks/invariant-checker.ts";
 import { Database } from "./database.ts";
 import { unfinishedWork } from "../checks/unfinished-work.ts";
-import { LOAD_MUTATIONS, MUTATIONS } from "../checks/mutations.ts";
+import { LOAD_MUTATIONS, MUTATIONS, WEATHER } from "../checks/mutations.ts";
 import { Operators } from "../actors/operators.ts";
 import { Platform } from "../actors/platform.ts";
+import { seeded } from "./random.ts";
 import { Stage } from "./process.ts";
 import { Receiver } from "../actors/receiver.ts";
 import { playLoad, type LoadFigures } from "./steady-load.ts";
@@ -54,6 +55,11 @@ const LEAP_FROM_MS = 20_000;
 const LEAP_SHORT_OF_MS = 3000;
 /** Leases of slots that were not released end within this time. */
 const LEASES_END_MS = 700_000;
+/** Chance of outages is drawn apart from all other. */
+const OUTAGES = 0x5eed_0075;
+const OUTAGE = 0.3;
+const OUTAGE_MIN_MS = 3000;
+const OUTAGE_MAX_MS = 60_000;
 const MAX_STEPS = 600_000;
 
 function sceneFor(seed: number, how: RunHow): Scene {
@@ -99,6 +105,7 @@ function idleUntil(scene: Scene): number | null {
 function calmDown(scene: Scene, operators: Operators): void {
   const { stage, processes } = scene;
   stage.faults = calm();
+  Object.assign(stage.awayUntil, { store: 0, bus: 0 });
   stage.world.tell("run", "faults off");
   for (const process of processes) {
     process.pausedUntil = Math.min(process.pausedUntil, stage.world.now + 1);
@@ -107,13 +114,33 @@ function calmDown(scene: Scene, operators: Operators): void {
   operators.allOn();
 }
 
-async function play(scene: Scene, operators: Operators, checker: InvariantChecker): Promise<void> {
+/** In some runs database or bus is away for everybody, for longer than any lease now and then. */
+function planOutages({ stage }: Scene, seed: number, stormMs: number): void {
+  const random = seeded(seed ^ OUTAGES);
+  for (const what of ["store", "bus"] as const) {
+    if (!random.chance(OUTAGE)) continue;
+    const ms = random.between(OUTAGE_MIN_MS, OUTAGE_MAX_MS);
+    stage.world.after(random.between(OUTAGE_MIN_MS, stormMs * 0.8), null, () => {
+      stage.count(`${what} away`);
+      stage.world.tell("run", `${what} away for ${Math.round(ms / 1000)} s`);
+      stage.awayUntil[what] = stage.world.now + ms;
+    });
+  }
+}
+
+async function play(
+  scene: Scene,
+  operators: Operators,
+  checker: InvariantChecker,
+  { seed, weather }: { seed: number; weather: Partial<Faults> | undefined },
+): Promise<void> {
   const { world } = scene.stage;
   const storm = world.random.between(STORM_MIN_MS, STORM_MAX_MS);
   const stormEnds = world.now + storm;
   operators.plan(storm * 0.9);
+  planOutages(scene, seed, storm);
   world.after(1000, null, () => {
-    scene.stage.faults = drawFaults(world.random);
+    scene.stage.faults = { ...drawFaults(world.random), ...weather };
   });
   await world.run(() => world.now >= stormEnds, MAX_STEPS);
 
@@ -154,7 +181,7 @@ export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome>
   let figures: LoadFigures | null = null;
   try {
     if (how.load) figures = await playLoad(scene, platform, how.load);
-    else await play(scene, operators, checker);
+    else await play(scene, operators, checker, { seed, weather: WEATHER[how.mutation ?? ""] });
     if (how.load) checker.dials(operators.deeds);
   } catch (error) {
     checker.broken(
