@@ -786,6 +786,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/leads/resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Have parked leads tried again now, those named or those of a template: leads that technical faults keep from being dialled
+         * @description Roles: admin, reseller, merchant, user.
+         */
+        readonly post: operations["leads.resume"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/leads/recording/{call_sid}": {
         readonly parameters: {
             readonly query?: never;
@@ -2972,7 +2992,7 @@ export interface components {
             readonly summary: string;
             readonly gates: readonly {
                 /** @enum {unknown} */
-                readonly gate: "status" | "phone_number" | "template" | "expiry" | "due" | "former_call_open" | "deployment" | "merchant" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
+                readonly gate: "status" | "phone_number" | "template" | "expiry" | "parked" | "due" | "former_call_open" | "deployment" | "merchant" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
                 /** @enum {unknown} */
                 readonly verdict: "pass" | "hold" | "drop" | "not_judged";
                 readonly detail: string;
@@ -3042,6 +3062,14 @@ export interface components {
                 readonly status: "success" | "already_aborted" | "processing" | "error";
                 readonly message: string;
             }[];
+        };
+        readonly LeadsResumeRequest: {
+            readonly lead_ids?: readonly string[];
+            readonly template_id?: string;
+        };
+        readonly LeadsResumeResponse: {
+            readonly resumed: number;
+            readonly more: boolean;
         };
         readonly DialerInboundCallsResponse: {
             readonly count: number;
@@ -4601,6 +4629,7 @@ export interface operations {
                 readonly to?: string;
                 readonly phone?: string;
                 readonly include_test?: boolean;
+                readonly parked?: boolean;
                 readonly limit?: number;
                 readonly cursor?: string;
             };
@@ -4980,6 +5009,39 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["LeadsAbortResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.resume": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LeadsResumeRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsResumeResponse"];
                 };
             };
             /** @description A failure */

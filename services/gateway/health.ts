@@ -53,6 +53,22 @@ async function checkStore(bus: Bus): Promise<Check> {
   }
 }
 
+/** Time limit of the look at parked leads, ms. */
+const PARKED_PROBE_MS = 2000;
+
+/** Leads that technical faults keep from being dialled. Where the leads service can't say, the other checks do. */
+async function checkParkedLeads(bus: Bus): Promise<Check[]> {
+  const check = { name: "parked_leads", needed: false };
+  try {
+    const { count, code } = await bus.call("leads.parked", {}, { timeout_ms: PARKED_PROBE_MS });
+    if (!(count > 0)) return [{ ...check, ok: true }];
+    const reason = `${count} ${count === 1 ? "lead is" : "leads are"} parked: attempts stop at a technical fault before dialling, mostly ${code ?? "INTERNAL"}; see GET /leads?parked=true and explain`;
+    return [{ ...check, ok: false, reason }];
+  } catch {
+    return [];
+  }
+}
+
 type RefusedCommand = EventOf<"database.command_refused">;
 
 /** Notices come every 30 s while a command is refused: one that is older than this is over. */
@@ -109,7 +125,8 @@ export function readiness(
       needed: needed.includes(name),
       ...(seen.has(name) ? {} : { reason: "no instance of this service is on the bus" }),
     }));
-    const checks = [...services, await checkStore(bus), ...refused.checks()];
+    const [store, parked] = await Promise.all([checkStore(bus), checkParkedLeads(bus)]);
+    const checks = [...services, store, ...parked, ...refused.checks()];
     return { status: verdictOf(checks), checks };
   };
   return () => {

@@ -28,6 +28,15 @@ export interface Held {
   since: Date;
 }
 
+/** Technical faults that released its attempts, one after the other. `parked_at`: they were so many that it is parked. */
+export interface Faults {
+  count: number;
+  /** The last one's error code. */
+  code: string;
+  since: Date;
+  parked_at?: Date;
+}
+
 /**
  * A lead as it is kept. `due_at`, `lease_until` and `report_due_at` are absent where they do not apply, so that their partial
  * indexes contain live work only.
@@ -43,7 +52,7 @@ export interface LeadDoc {
   outcome: string | null;
   attempt_count: number;
   claim_no: number;
-  /** Times the lease was lost; the third one finishes the lead. */
+  /** Times the lease was lost; from the third one on that parks the lead. */
   recoveries: number;
   phone_number: string | null;
   payload: Record<string, unknown>;
@@ -66,6 +75,10 @@ export interface LeadDoc {
   /** Name of a pre-check -> times it has deferred the lead. */
   pre_check_defers?: Record<string, number>;
   held: Held | null;
+  /** Absent: its last attempt met none. */
+  faults?: Faults;
+  /** From when its age counts; absent: from created_at. While it is parked it does not age. */
+  aged_from?: Date;
   /** The lead's transitions, oldest first, the newest 200; read by the timeline only. */
   history?: HistoryEntry[];
   call_id: string | null;
@@ -119,6 +132,8 @@ export const leadSchema = new Schema<LeadDoc>(
     pre_check_defers: { type: Free, default: {} },
     attempt: { type: Free, default: null },
     held: { type: Free, default: null },
+    faults: Free,
+    aged_from: Date,
     call_id: { type: String, default: null },
     call_initiated_time: { type: Date, default: null },
     call_end_time: { type: Date, default: null },
@@ -147,6 +162,8 @@ leadSchema.index({ lease_until: 1, template_id: 1 }, { name: "lease_of_template"
 leadSchema.index({ report_due_at: 1 }, { name: "report", ...whenPresent("report_due_at") });
 leadSchema.index({ "call_end.due_at": 1 }, { name: "call_end", ...whenPresent("call_end") });
 const whenText = (field: string) => ({ partialFilterExpression: { [field]: { $gt: "" } } });
+// Lists of parked leads are short, and sorted as they are read.
+leadSchema.index({ "faults.parked_at": 1, "faults.code": 1 }, { name: "parked", ...whenPresent("faults.parked_at") });
 const unfinished = { partialFilterExpression: { finished_at: null } };
 
 leadSchema.index({ reseller_id: 1, merchant_id: 1 }, { name: "unfinished_of_owner", ...unfinished });

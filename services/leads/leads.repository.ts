@@ -7,12 +7,21 @@ import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { insertEach, type Written } from "../../shared/database/write-batches.ts";
 import { filterQuery, type LeadFilter } from "./lists/lead-filters.ts";
 import type { HistoryEntry, LeadDoc } from "./leads.model.ts";
-import type { LeadTransition } from "./rules/lead-state-machine.ts";
+import type { LeadTransition } from "./rules/lead-transition.ts";
 
 /** A lead as it is after a transition: without what only grows, its history and metadata. */
 export type TransitionedLead = Omit<LeadDoc, "history" | "meta">;
 /** What an abort needs to know: whether the lead waits, and whether it will owe a webhook event. */
 export type BriefDoc = Pick<LeadDoc, "_id" | "status" | "payload">;
+
+/** What resuming needs to know. */
+export type RestingDoc = Pick<LeadDoc, "_id" | "due_at">;
+/** Which parked leads are sought. */
+export interface RestingFilter {
+  lead_ids?: readonly string[];
+  template_id?: string;
+  code?: string;
+}
 
 /** Reads and guarded writes of the collection `leads`. What a person reads takes a scope; transitions carry their own guard. */
 export interface LeadsRepository {
@@ -38,6 +47,10 @@ export interface LeadsRepository {
   /** Whether a lead of this owner and template has not finished yet; by indexes that contain unfinished leads only. */
   anyUnfinished(of: { reseller_id: string; merchant_id?: string; template_id?: string }): Promise<boolean>;
   expiredLeases(now: Date, limit: number): Promise<LeadDoc[]>;
+  /** Parked leads of a scope that are due later than this, the longest parked first. */
+  resting(scope: Scope, which: RestingFilter, now: Date, limit: number): Promise<RestingDoc[]>;
+  /** How many leads are parked by the code of their faults, of at most `limit` of them; by an index that contains no others. */
+  parkedByCode(limit: number): Promise<{ code: string; count: number }[]>;
   owedEvents(now: Date, limit: number): Promise<LeadDoc[]>;
   /** Calls whose end is owed to the dialer at this moment. */
   owedCallEnds(now: Date, limit: number): Promise<string[]>;
@@ -61,6 +74,8 @@ const READS_PER_BATCH = 100;
 const PLAIN = { history: 0 } as const;
 const TRANSITIONED = { history: 0, meta: 0 } as const;
 const BRIEF = { status: 1, "payload.reporting_webhook_url": 1 } as const;
+/** Every parked lead was parked after it: a range, so that counting needs no document. */
+const EVER = new Date(0);
 /** Bytes of randomness in the mark of a write. */
 const MARK_BYTES = 9;
 
@@ -71,6 +86,7 @@ const SUMMARY = { payload: 0, meta: 0, history: 0 } as const;
 export const leadsRepository = (model: Model<LeadDoc>, ids: Pick<Ids, "base64url">): LeadsRepository => ({
   ...writes(model, ids),
   ...reads(model),
+  ...parkedReads(model),
 });
 
 const findIn = (model: Model<LeadDoc>, filter: Record<string, unknown>) => model.find(filter, PLAIN).lean<LeadDoc[]>();
@@ -166,5 +182,38 @@ function reads(model: Model<LeadDoc>) {
       findIn(model, { report_due_at: { $lte: now } })
         .sort({ report_due_at: 1 })
         .limit(limit),
+  } satisfies Partial<LeadsRepository>;
+}
+
+function parkedReads(model: Model<LeadDoc>) {
+  return {
+    resting: (scope, { lead_ids, template_id, code }, now, limit) =>
+      model
+        .find(
+          {
+            $and: [
+              within(scope),
+              {
+                "faults.parked_at": { $gt: EVER },
+                due_at: { $gt: now },
+                ...(lead_ids === undefined ? {} : { _id: { $in: [...lead_ids] } }),
+                ...(template_id === undefined ? {} : { template_id }),
+                ...(code === undefined ? {} : { "faults.code": code }),
+              },
+            ],
+          },
+          { due_at: 1 },
+        )
+        .sort({ "faults.parked_at": 1 })
+        .limit(limit)
+        .lean<RestingDoc[]>(),
+    async parkedByCode(limit) {
+      const groups = await model.aggregate<{ _id: string; count: number }>([
+        { $match: { "faults.parked_at": { $gt: EVER } } },
+        { $limit: limit },
+        { $group: { _id: "$faults.code", count: { $sum: 1 } } },
+      ]);
+      return groups.map(({ _id, count }) => ({ code: _id, count }));
+    },
   } satisfies Partial<LeadsRepository>;
 }

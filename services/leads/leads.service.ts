@@ -6,16 +6,18 @@ import { annotateLead } from "./attempts/annotation.ts";
 import { claimMany, drop, receive, release, renewLease, settle } from "./attempts/attempt-transitions.ts";
 import { recoverExpiredLeases } from "./attempts/lost-leases.ts";
 import { tellOwedCallEnds } from "./attempts/owed-call-ends.ts";
+import type { LeadDeps } from "./deps.ts";
 import { leadSchema } from "./leads.model.ts";
 import { leadsRepository } from "./leads.repository.ts";
 import * as queries from "./lists/lead-queries.ts";
 import type { FinishedDoc } from "./lists/lead-views.ts";
 import { enqueueOwedEvents } from "./owed-events.ts";
+import { resumeParked, wakeParked } from "./parked-leads.ts";
 import { pushKeySchema } from "./push/push-keys.model.ts";
 import { pushKeysRepository } from "./push/push-keys.repository.ts";
 import { push, pushMany } from "./push/push.ts";
 import { dueLeads, dueQueues, expireLeads, giveMissingQueues, inFlight } from "./queues/due-queues.ts";
-import { queuesRepository } from "./queues/queues.repository.ts";
+import { queuesRepository, type QueuesRepository } from "./queues/queues.repository.ts";
 
 /** Leads: their queue, their state machine, their record. */
 export default service("leads", (service) => {
@@ -23,11 +25,14 @@ export default service("leads", (service) => {
   const queues = queuesRepository(model);
   const keys = pushKeysRepository(service.store().model("push_keys", pushKeySchema));
   const loops: Loop[] = [];
+  /** Codes of faults that are over. */
+  const over = new Set<string>();
   const deps = {
     ...service,
     leads: leadsRepository(model, service.ids),
     keys,
     onCallEndOwed: () => loops[1]?.nudge(),
+    onFaultOver: (code: string) => void over.add(code),
     onFinished(lead: FinishedDoc): void {
       const { _id: lead_id, request_id, outcome, attempt_count: attempts } = lead;
       service.bus.emit("lead.finished", { lead_id, outcome: outcome ?? "" });
@@ -42,6 +47,8 @@ export default service("leads", (service) => {
       pushMany: (p, { bus }) => pushMany(deps, bus, p),
       receive: (p) => receive(deps, p),
       abort: (p, { bus }) => abortLeads(deps, bus, p),
+      resume: (p, { bus }) => resumeParked(deps, bus, p),
+      parked: () => queries.parked(deps),
 
       get: (p) => queries.get(deps, p),
       byRequest: (p) => queries.byRequest(deps, p),
@@ -69,13 +76,7 @@ export default service("leads", (service) => {
       annotate: (p) => annotateLead(deps, p),
     },
     async started() {
-      const start = (name: string, pass: () => Promise<boolean>): Loop => sweep(service, name, pass);
-      loops.push(
-        start("reports", () => enqueueOwedEvents(deps)),
-        start("call ends", () => tellOwedCallEnds(deps)),
-        start("lost leases", () => recoverExpiredLeases(deps)),
-        start("queues", () => giveMissingQueues(queues)),
-      );
+      loops.push(...startSweeps(service, deps, queues, over));
     },
     async stopped() {
       await Promise.all(loops.map((loop) => loop.stop()));
@@ -83,15 +84,30 @@ export default service("leads", (service) => {
   };
 });
 
-const sweep = ({ clock, env, log }: ServiceDeps, name: string, pass: () => Promise<boolean>): Loop =>
-  startLoop({
-    name,
-    clock,
-    intervalMs: env.SWEEP_INTERVAL_MS,
-    pass,
-    onError: (error) =>
-      log.error(
-        { event: "loop.failed", loop: name, ...errorForLog(error) },
-        "a sweep failed; it goes on at the next interval",
-      ),
-  });
+/** The sweeps: of webhook events that are owed, and of call ends, in this place, and the others. `over`: codes of faults that are over. */
+function startSweeps(
+  { clock, env, log }: ServiceDeps,
+  deps: Parameters<typeof enqueueOwedEvents>[0] & LeadDeps,
+  queues: QueuesRepository,
+  over: Set<string>,
+): Loop[] {
+  const start = (name: string, pass: () => Promise<boolean>): Loop =>
+    startLoop({
+      name,
+      clock,
+      intervalMs: env.SWEEP_INTERVAL_MS,
+      pass,
+      onError: (error) =>
+        log.error(
+          { event: "loop.failed", loop: name, ...errorForLog(error) },
+          "a sweep failed; it goes on at the next interval",
+        ),
+    });
+  return [
+    start("reports", () => enqueueOwedEvents(deps)),
+    start("call ends", () => tellOwedCallEnds(deps)),
+    start("lost leases", () => recoverExpiredLeases(deps)),
+    start("parked leads", () => wakeParked(deps, over)),
+    start("queues", () => giveMissingQueues(queues)),
+  ];
+}

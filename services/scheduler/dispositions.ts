@@ -1,7 +1,6 @@
 import pLimit from "p-limit";
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import { plusMs } from "../../shared/time/clock.ts";
-import { noFacts } from "../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import type { DueLead } from "../../shared/contracts/records/lead.ts";
 import type { Cache } from "../../shared/cache.ts";
@@ -9,7 +8,7 @@ import { isRefused } from "../../shared/database/database-errors.ts";
 import { codeOf } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import type { QueueInputs } from "./admission-inputs.ts";
-import type { DropOutcome } from "./admission/gates.ts";
+import type { DropOutcome } from "./admission/gate-verdict.ts";
 import { isAway } from "./memory/in-parts.ts";
 import type { QueueSchedule } from "./memory/queue-schedule.ts";
 
@@ -28,17 +27,18 @@ export type Deferred =
   | { kind: "failed_queue"; queue: string; error: unknown }
   /** The queue waits for a slot of that provider. */
   | { kind: "slot"; queue: string; provider: Provider }
-  /** Claimed leads that no dialer has: they and their slots are released, and the attempt does not count. */
-  | { kind: "attempts"; attempts: readonly ClaimedAttempt[]; after_ms: number; reason: string }
+  /** Claimed leads that no dialer has: they and their slots are released, and the attempt does not count. `fault`: the code of the technical fault that was the cause. */
+  | { kind: "attempts"; attempts: readonly ClaimedAttempt[]; after_ms: number; reason: string; fault?: string }
   /** Slots that no call will use. */
   | { kind: "slots"; holders: readonly string[] };
 
-/** Work that ends. */
-export type Dropped =
-  /** A lead that must not be called. */
-  | { kind: "lead"; inputs: QueueInputs; lead: DueLead; outcome: DropOutcome; reason: string }
-  /** A claimed lead whose order no dialer can take. */
-  | { kind: "attempt"; attempt: ClaimedAttempt; error: unknown };
+/** A lead that must not be called: it ends. */
+export interface Dropped {
+  inputs: QueueInputs;
+  lead: DueLead;
+  outcome: DropOutcome;
+  reason: string;
+}
 
 /** What a stage of the pass makes of its input. */
 export interface StageResult<T> {
@@ -84,7 +84,7 @@ const WRITES_AT_ONCE = 20;
 
 type Of<U extends { kind: string }, K extends U["kind"]> = Extract<U, { kind: K }>;
 
-/** Ends claimed leads: released to wait again, or settled as not dialled. */
+/** Releases claimed leads to wait again. */
 function attemptWrites({ bus, clock, log }: DispositionDeps) {
   const releaseSlots = async (holders: readonly string[]): Promise<void> => {
     await bus.call("numbers.releaseMany", { holders: [...holders] }).catch((error: unknown) => {
@@ -94,28 +94,17 @@ function attemptWrites({ bus, clock, log }: DispositionDeps) {
   };
   return {
     releaseSlots,
-    async release({ attempts, after_ms, reason }: Of<Deferred, "attempts">): Promise<void> {
+    async release({ attempts, after_ms, reason, fault }: Of<Deferred, "attempts">): Promise<void> {
       if (attempts.length === 0) return;
       const due_at = plusMs(clock.now(), after_ms).toISOString();
       await pLimit(WRITES_AT_ONCE).map(attempts, async ({ lead_id, claim_no }) => {
-        await bus.call("leads.release", { lead_id, claim_no, due_at, reason }).catch((error: unknown) => {
+        const released = { lead_id, claim_no, due_at, reason, ...(fault === undefined ? {} : { fault }) };
+        await bus.call("leads.release", released).catch((error: unknown) => {
           const fields = { event: "release.failed", lead_id, ...errorForLog(error) };
           log.warn(fields, "a lead could not be released; its lease runs out");
         });
       });
       await releaseSlots(attempts.map((a) => a.holder));
-    },
-    /** Settles the attempt, so that its lead is not due for ever. */
-    async settle({ attempt: { lead_id, claim_no, holder }, error }: Of<Dropped, "attempt">): Promise<void> {
-      const message = error instanceof Error ? error.message : String(error);
-      const fields = { event: "order.invalid", lead_id, ...errorForLog(error) };
-      log.error(fields, "a lead can't be offered to the dialler; its attempt ends");
-      const facts = { ...noFacts("not_dialled"), error: { code: "VALIDATION_FAILED", message } };
-      await bus.call("leads.settle", { lead_id, claim_no, facts }).catch((failure: unknown) => {
-        const failed = { event: "settle.failed", lead_id, ...errorForLog(failure) };
-        log.warn(failed, "an attempt could not be settled; its lease runs out");
-      });
-      await releaseSlots([holder]);
     },
   };
 }
@@ -153,7 +142,6 @@ export function createDispositions(deps: DispositionDeps): ApplyDispositions {
   }
 
   async function drop(d: Dropped): Promise<void> {
-    if (d.kind === "attempt") return attempts.settle(d);
     // the last stage ends expired leads by template
     if (d.outcome === "EXPIRED") return;
     const { lead_id, due_at } = d.lead;

@@ -91,7 +91,7 @@ function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, fu
       await Promise.all([pLimit(OFFERS_AT_ONCE).map(offers, (won) => offer(won, beganMs)), apply(claimed)]);
     }
 
-    const expired = leads.dropped.flatMap((d) => (d.kind === "lead" && d.outcome === "EXPIRED" ? [d.inputs] : []));
+    const expired = leads.dropped.flatMap((d) => (d.outcome === "EXPIRED" ? [d.inputs] : []));
     await apply(await expireLeads({ closed: queues.closed, expired }));
   };
 }

@@ -8,7 +8,6 @@ import {
   Strict,
   Text,
   Type,
-  upToBytes,
   Uuid,
   type Static,
   Id,
@@ -29,15 +28,12 @@ import {
   LeadSummary,
   QueueHead,
 } from "./records/lead.ts";
+import { BatchKey, IdempotencyKey, PushInput } from "./records/pushed-lead.ts";
 import { PushOutcome, Summary, TimelineEvent } from "./records/lead-views.ts";
 
 const AttemptLease = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
 const Seen = { lead_id: Uuid, due_at: IsoTime };
 const Done = Type.Object({ done: Type.Boolean() });
-/** Names a push, so that repeating it makes no second lead. */
-const IdempotencyKey = Text(255);
-/** Of a bulk push: a part of it has the client's key with a suffix. */
-const BatchKey = Text(300);
 const Period = { from: Type.Optional(IsoTime), to: Type.Optional(IsoTime) };
 const Owned = { template_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)) };
 const Summaries = { count: Type.Integer(), leads: Type.Array(LeadSummary) };
@@ -52,24 +48,6 @@ export const CostItem = Strict({
   currency: Type.String({ minLength: 1, maxLength: 10 }),
 });
 export type CostItem = Static<typeof CostItem>;
-
-/** Most bytes of a pushed lead's free-form parts, each as JSON. */
-export const PUSH_BYTES = { payload: 256 * 1024, configurations_override: 8 * 1024 } as const;
-
-/** Body of POST /leads (4.2). */
-export const PushInput = Strict({
-  request_id: Text(200),
-  template_id: Text(64),
-  payload: Type.Record(Type.String(), Type.Unknown(), upToBytes(PUSH_BYTES.payload)),
-  reseller_id: Text(64),
-  merchant_id: Type.Optional(Text(64)),
-  reporting_webhook_url: Type.Optional(Type.String({ minLength: 1, maxLength: 2000 })),
-  execution_mode: Type.Optional(Type.Enum([...EXECUTION_MODES])),
-  is_playground: Type.Optional(Type.Boolean()),
-  configurations_override: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), upToBytes(PUSH_BYTES.configurations_override)),
-  ),
-});
 
 /** Leads: queue, state machine, record. A transition answers `done`: false when the race was lost, which is no error. */
 export const leads = {
@@ -113,6 +91,8 @@ export const leads = {
         ...Owned,
         ...Period,
         include_test: Type.Optional(Type.Boolean()),
+        /** Only leads that technical faults keep from being dialled, or only the others. */
+        parked: Type.Optional(Type.Boolean()),
         ...PageParams,
       }),
       Type.Object({ ...Summaries, next_cursor: NextCursor }),
@@ -160,6 +140,22 @@ export const leads = {
       }),
     ),
 
+    /** Makes parked leads of the asker's scope due now, those named or those of a template, at most 10,000; `more`: there are others. One that is not parked, or is being tried, is not counted.
+     *  VALIDATION_FAILED where neither is named. */
+    resume: action(
+      Strict({
+        by: By,
+        lead_ids: Type.Optional(Type.Array(Text(64), { minItems: 1, maxItems: 500 })),
+        template_id: Type.Optional(Text(64)),
+      }),
+      Type.Object({ resumed: Type.Integer(), more: Type.Boolean() }),
+      { timeout_ms: 30_000, since: "0.3.0" },
+    ),
+
+    /** Internal, read only: parked leads, counted up to 10,000, and the commonest code of their faults. */
+    parked: action(Strict({}), Type.Object({ count: Type.Integer(), code: Nullable(UpTo(64)) }), {
+      since: "0.3.0",
+    }),
     /** Internal: whether any lead of this reseller (and merchant, and template) is not FINISHED yet. */
     unfinished: action(
       Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)) }),
@@ -231,12 +227,15 @@ export const leads = {
     /** Internal: answers where the database does (STORE_UNAVAILABLE). `extend` renews the lease; done false: the lease is lost, stop. */
     reachable: action(Strict({}), Nothing, { since: "0.3.0" }),
     extend: action(Strict({ ...AttemptLease, lease_seconds: Lease }), Done),
-    /** Internal: releases a lead whose attempt provably rang nowhere. `pre_check` deferred it: its count rises, and the results so far are kept. */
+    /** Internal: releases a lead whose attempt provably rang nowhere; the attempt is not spent. `fault`: a technical fault with this code was the cause; the lead comes back after a pause that
+     *  grows with the faults in a row, not at `due_at`, and is parked after several of them. */
     release: action(
       Strict({
         ...AttemptLease,
         due_at: IsoTime,
         reason: Text(200),
+        fault: Type.Optional(Text(64)),
+        /** A pre-check deferred it: the count of its name rises, and the results so far are kept. */
         pre_check: Type.Optional(Strict({ name: Text(200), results: Type.Array(Json, { maxItems: 100 }) })),
       }),
       Done,

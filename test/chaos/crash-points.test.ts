@@ -195,7 +195,7 @@ describe("SIGKILL at every point of a lead's path, one process per service", () 
   );
 
   test(
-    "F54: a lead that takes its worker down three times is parked; others go on",
+    "F54: a lead that takes its worker down three times is parked, not ended; others go on, and it is called when it is resumed",
     async () => {
       const before = product.deaths("scheduler");
       await arm("scheduler", "K1");
@@ -205,10 +205,28 @@ describe("SIGKILL at every point of a lead's path, one process per service", () 
         if (time < 3) await arm("scheduler", "K1");
       }
       const [other = ""] = await pusher.insistAll([callee(numbers++, "01")]);
-      const evidence = await ended(product, [id, other]);
-      expect(leadIn(id, evidence)).toMatchObject({ status: "FINISHED", recoveries: 2, attempt_count: 0 });
-      expect(callsOf(leadIn(id, evidence), evidence)).toEqual([]);
-      expect(leadIn(other, evidence).outcome).toBe("confirmed");
+      await until(
+        "the lead to be parked",
+        async () =>
+          (await pusher.client.ask("GET", "/leads", { query: { parked: true } })).leads.some((l) => l.id === id) ||
+          undefined,
+        DEATH_MS,
+        POLL_MS * 5,
+      );
+      const before_it = await ended(product, [other]);
+      expect(leadIn(id, before_it)).toMatchObject({
+        status: "BACKLOG",
+        recoveries: 3,
+        attempt_count: 0,
+        faults: { code: "HOLDER_LOST" },
+      });
+      expect(leadIn(other, before_it).outcome).toBe("confirmed");
+      expect(await pusher.client.ask("POST", "/leads/resume", { body: { lead_ids: [id] } })).toEqual({
+        resumed: 1,
+        more: false,
+      });
+      const evidence = await ended(product, [id]);
+      dialledOnce(leadIn(id, evidence), evidence);
     },
     POINT_MS,
   );

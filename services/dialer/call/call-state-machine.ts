@@ -194,8 +194,14 @@ export const nameLeg = (ref: string, call_id: string, leg_id: string): Transitio
 });
 
 /** DIALING -> ENDED: nothing rang, for certain; the lead comes back at `release.due_at`. */
-export const notDialled = (ref: string, release: { due_at: Date; reason: string }, now: Date): Transition =>
-  end(unnamed(ref), "not_dialled", now, now, { release });
+export const notDialled = (
+  ref: string,
+  { due_at, reason, fault }: NonNullable<CallDoc["release"]>,
+  now: Date,
+): Transition =>
+  end(unnamed(ref), "not_dialled", now, now, {
+    release: { due_at, reason, ...(fault === undefined ? {} : { fault }) },
+  });
 
 /** DIALING -> ENDED: the carrier's final no. */
 export const refuse = (

@@ -96,7 +96,7 @@ export interface CallDoc {
   cause?: string;
   talk_seconds?: number;
   /** When the lead comes back, where nothing was dialled. */
-  release?: { due_at: Date; reason: string };
+  release?: { due_at: Date; reason: string; fault?: string };
   /** What went wrong, as the lead's record will show it. */
   error?: Record<string, unknown>;
   /** When this call must be polled again; absent when nothing is owed any more. */

@@ -30,8 +30,16 @@ export async function signalConversation(
 async function settleLead(deps: DialerParts, call: CallDoc): Promise<void> {
   const baton = attemptOf(call);
   if (call.ended === "not_dialled") {
-    const { due_at, reason } = call.release ?? { due_at: deps.clock.now(), reason: "nothing was dialled" };
-    await deps.bus.call("leads.release", { ...baton, due_at: new Date(due_at).toISOString(), reason });
+    const { due_at, reason, fault }: NonNullable<CallDoc["release"]> = call.release ?? {
+      due_at: deps.clock.now(),
+      reason: "nothing was dialled",
+    };
+    await deps.bus.call("leads.release", {
+      ...baton,
+      due_at: new Date(due_at).toISOString(),
+      reason,
+      ...(fault === undefined ? {} : { fault }),
+    });
     return;
   }
   if (call.holder === undefined) {

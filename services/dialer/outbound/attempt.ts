@@ -21,7 +21,7 @@ import { acquirePermit, holdPermit, type DialPermit } from "./dial-permit.ts";
 import { isRecordedByUs, carrierFacts } from "../media/media-target.ts";
 import { placeCall } from "./place-call.ts";
 import { runPreChecks } from "./pre-checks/run-pre-checks.ts";
-import { releaseForRetry, stopEarly, stopForError, type EarlyStop } from "./early-stop.ts";
+import { releaseForFault, stopEarly, stopForError, type EarlyStop } from "./early-stop.ts";
 import { INTENT_DEADLINE_MS } from "../call/call-deadlines.ts";
 import type { DialerParts } from "../deps.ts";
 
@@ -98,7 +98,7 @@ async function undo(deps: DialerParts, order: DialJob, call: CallDoc, error: unk
     "an intent could not be written; nothing is dialled",
   );
   const now = deps.clock.now();
-  const release = releaseForRetry(error, now);
+  const release = releaseForFault(error, now);
   const there = await deps.calls.findOrVoid(call._id, order, now);
   if (there.state === "VOID") {
     await stopEarly(deps, order, release);

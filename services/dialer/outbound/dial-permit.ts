@@ -4,7 +4,7 @@ import { GRANT_VALID_MS } from "../../../shared/contracts/scheduler.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { MonotonicSpan } from "../../../shared/time/store-clock.ts";
 import type { DialerParts } from "../deps.ts";
-import { releaseForRetry, type EarlyStop, type Release } from "./early-stop.ts";
+import { releaseForFault, type EarlyStop, type Release } from "./early-stop.ts";
 
 type Granted = Extract<ResultOf<"scheduler.grant">, { granted: true }>;
 type RatePermit = NonNullable<Granted["permits"]>[number];
@@ -195,7 +195,7 @@ export function holdPermit(deps: PermitDeps, order: DialJob, permit: DialPermit 
         // a scheduler that names no permits takes none back: asking again would cost another
         if (held.held.length === 0 || renewals++ === MAX_RENEWALS)
           return tooLate(deps, "the right to place the call ran out");
-        const ends = await renew(held).catch((error: unknown) => releaseForRetry(error, deps.clock.now()));
+        const ends = await renew(held).catch((error: unknown) => releaseForFault(error, deps.clock.now()));
         if (ends) return ends;
       }
     },

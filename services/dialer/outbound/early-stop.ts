@@ -1,25 +1,25 @@
 import { plusSeconds } from "../../../shared/time/clock.ts";
-import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
+import { DECISION_CODES, noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
-import { codeOf, type ErrorCode } from "../../../shared/errors.ts";
+import { codeOf } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import type { DialerParts } from "../deps.ts";
 
-/** The lead is released: it comes back at `due_at`, its attempt unspent. */
+/** The lead is released: it comes back at `due_at`, its attempt unspent; after a technical fault when the leads service says, which counts them. */
 export interface Release {
   kind: "release";
   due_at: Date;
   reason: string;
+  /** The code of the technical fault that was the cause. */
+  fault?: string;
   pre_check?: { name: string; results: Record<string, unknown>[] };
 }
 
 /** How an attempt ends before its intent is written: the lead released, the attempt settled, or the lease lost to another owner. */
 export type EarlyStop = Release | { kind: "settle"; facts: AttemptFacts } | { kind: "lost" };
 
-/** The lead comes back this much later when a part of the service was out of reach. */
+/** The lead comes back this much later after a technical fault where the leads service is of a version that does not count faults. */
 const RETRY_SOON_SECONDS = 10;
-/** Errors that pass by themselves; any other spends the attempt, so that a lead that breaks things does not come back for ever. */
-const TRANSIENT: readonly ErrorCode[] = ["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY", "RATE_LIMITED"];
 
 /** The lead is released because this process shuts down. */
 export const releaseForShutdown = (now: Date): Release => ({
@@ -28,17 +28,18 @@ export const releaseForShutdown = (now: Date): Release => ({
   reason: "the dialer is shutting down",
 });
 
-/** The lead is released because a part of the service was out of reach. */
-export const releaseForRetry = (error: unknown, now: Date): Release => ({
+/** The lead is released because of a technical fault. */
+export const releaseForFault = (error: unknown, now: Date): Release => ({
   kind: "release",
   due_at: plusSeconds(now, RETRY_SOON_SECONDS),
   reason: codeOf(error),
+  fault: codeOf(error),
 });
 
-/** What an error before the intent means for the lead. Pure. */
+/** What an error before the intent means for the lead: the end where it is a decision about the lead, else only that the attempt is tried again. Pure. */
 export function stopForError(error: unknown, now: Date): EarlyStop {
   const code = codeOf(error);
-  if (TRANSIENT.includes(code)) return releaseForRetry(error, now);
+  if (!DECISION_CODES.includes(code)) return releaseForFault(error, now);
   const message = error instanceof Error ? error.message : String(error);
   return { kind: "settle", facts: { ...noFacts("not_dialled"), error: { code, message } } };
 }
@@ -51,12 +52,13 @@ export async function stopEarly(
 ): Promise<void> {
   try {
     if (stop.kind === "release") {
-      const { due_at, reason, pre_check } = stop;
+      const { due_at, reason, fault, pre_check } = stop;
       await bus.call("leads.release", {
         lead_id,
         claim_no,
         due_at: due_at.toISOString(),
         reason,
+        ...(fault === undefined ? {} : { fault }),
         ...(pre_check === undefined ? {} : { pre_check }),
       });
     }

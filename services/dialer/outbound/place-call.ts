@@ -8,6 +8,7 @@ import type { CallDoc } from "../call/calls.model.ts";
 import { callbackBase, DIAL_TIMEOUT_MS, type DialAnswer, type DialRequest } from "../carriers/carrier-port.ts";
 import { finishCall } from "../call/close-call.ts";
 import type { HeldPermit } from "./dial-permit.ts";
+import type { Release } from "./early-stop.ts";
 import { hangUpAtCarrier } from "../call/call-control.ts";
 import { isOwnRecording, targetOf } from "../media/media-target.ts";
 import {
@@ -140,7 +141,7 @@ async function askInTime(
   order: DialJob,
   call: CallDoc,
   clear: Clearance,
-): Promise<SentAnswer | { kind: "release"; due_at: Date; reason: string }> {
+): Promise<SentAnswer | Release> {
   for (;;) {
     const ends = await clear.permit.ready();
     const ring_seconds = ringSeconds(deps.clock.now(), deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
@@ -160,9 +161,8 @@ async function askInTime(
 export async function placeCall(deps: DialerParts, order: DialJob, call: CallDoc, clear: Clearance): Promise<void> {
   const answer = await askInTime(deps, order, call, clear);
   if (answer.kind === "release") {
-    const { due_at, reason } = answer;
     const [over] = await Promise.all([
-      deps.calls.apply(notDialled(call._id, { due_at, reason }, deps.clock.now())),
+      deps.calls.apply(notDialled(call._id, answer, deps.clock.now())),
       clear.permit.unused(),
     ]);
     if (over) await finishCall(deps, over);

@@ -202,6 +202,10 @@ const LEADS: Record<string, Example> = {
   "POST /leads/{lead_id}/join": { path: { lead_id: SAMPLE.lead_id } },
   "POST /leads/{lead_id}/tts-speak": { path: { lead_id: SAMPLE.lead_id }, request: { text: "One moment, please." } },
   "GET /leads/recording/{call_sid}": { path: { call_sid: "CA00000000000000000000000000000000" } },
+  "POST /leads/resume": {
+    request: { template_id },
+    response: { resumed: 2, more: false },
+  },
   "POST /lead/abort": {
     request: { leads: [{ lead_id: SAMPLE.lead_id, cancellation_reason: "The customer called us." }] },
     response: {

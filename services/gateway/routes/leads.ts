@@ -38,6 +38,7 @@ export const leads: readonly Row[] = [
         "to",
         "phone",
         "include_test",
+        "parked",
         ...PAGE,
       ],
       errors: ["INVALID_PHONE_NUMBER"],
@@ -82,6 +83,11 @@ export const leads: readonly Row[] = [
     }),
     row("POST", "/lead/abort", "leads.abort", ALL, 200, {
       summary: "Abort leads that are not being called; each gets its own result",
+      body: "*",
+    }),
+    row("POST", "/leads/resume", "leads.resume", ALL, 200, {
+      summary:
+        "Have parked leads tried again now, those named or those of a template: leads that technical faults keep from being dialled",
       body: "*",
     }),
   ]),

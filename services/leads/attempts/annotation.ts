@@ -1,7 +1,7 @@
 import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { hasNulKey } from "../push/lead-document.ts";
 import { smallestFitting } from "../../../shared/batching.ts";
-import { PUSH_BYTES } from "../../../shared/contracts/leads.ts";
+import { PUSH_BYTES } from "../../../shared/contracts/records/pushed-lead.ts";
 import { PRE_CHECK_BYTES } from "../../../shared/contracts/records/attempt.ts";
 import { jsonBytes } from "../../../shared/json.ts";
 import { boundedResults, evaluationFields, evaluationHistory, preCheckHistory } from "../rules/attempt-record.ts";

@@ -6,8 +6,11 @@ import type { LeadDeps } from "../deps.ts";
 import { toClaimed } from "../lists/lead-views.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import * as machine from "../rules/lead-state-machine.ts";
+import type { Lease } from "../rules/lead-transition.ts";
 import { boundedFacts, boundedResults } from "../rules/attempt-record.ts";
+import { nextTryAt, technicalFault, withFault } from "../rules/faults.ts";
 import { settle as decide } from "../rules/settlement.ts";
+import type { LeadDoc } from "../leads.model.ts";
 import { inboundDocument, type InboundCall } from "./inbound-lead.ts";
 
 /** Claims leads, each by compare-and-set on what was seen of it. */
@@ -32,12 +35,42 @@ export async function renewLease(
   return { done: renewed !== null };
 }
 
+/**
+ * Releases an attempt that a technical fault stopped before it dialled anything: the lead waits for longer with each fault in a row, and is parked after several of them, or at once. False: the
+ * race was lost.
+ */
+export async function releaseForFault(
+  { clock, leads, log, random, bus }: LeadDeps,
+  lease: Lease,
+  lead: LeadDoc,
+  fault: { code: string; reason: string; recovered?: boolean },
+): Promise<boolean> {
+  const now = clock.now();
+  const { code, reason, recovered = false } = fault;
+  const faults = withFault(lead.faults, code, now, recovered);
+  const due_at = nextTryAt(faults, now, random());
+  const released = await leads.transition(machine.releaseForFault(lease, lead, faults, due_at, reason, now, recovered));
+  if (!released) return false;
+  announceQueues({ bus }, [released]);
+  const parked = faults.parked_at !== undefined;
+  const fields = { lead_id: lead._id, code, faults: faults.count, until: due_at.toISOString() };
+  if (parked && lead.faults?.parked_at === undefined)
+    log.warn({ event: "lead.parked", ...fields }, "technical faults keep a lead from being dialled; it is parked");
+  else
+    log.info(
+      { event: "lead.held", why: reason, parked, ...fields },
+      "a technical fault: lead released, no attempt spent",
+    );
+  return true;
+}
+
 /** Releases an attempt that dialled nothing; the lead waits again. */
 export async function release(deps: LeadDeps, p: ParamsOf<"leads.release">): Promise<ResultOf<"leads.release">> {
   const { clock, leads, log } = deps;
   const lead = await leads.byLease(p.lead_id);
   // an inbound lead never waits, so it can't be released
   if (!lead || lead.claim_no !== p.claim_no || lead.call_direction === "INBOUND") return { done: false };
+  if (p.fault !== undefined) return { done: await releaseForFault(deps, p, lead, { code: p.fault, reason: p.reason }) };
   const now = clock.now();
   const due_at = new Date(p.due_at);
   const released = await leads.transition(
@@ -49,7 +82,7 @@ export async function release(deps: LeadDeps, p: ParamsOf<"leads.release">): Pro
           { ...p.pre_check, results: boundedResults(p.pre_check.results) },
           now,
         )
-      : machine.release(p, lead, due_at, p.reason, now, false),
+      : machine.release(p, lead, due_at, p.reason, now),
   );
   if (!released) return { done: false };
   announceQueues(deps, [released]);
@@ -79,6 +112,12 @@ export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promi
   const lead = await leads.byLease(p.lead_id);
   const lost = { done: false, status: lead?.status ?? null, outcome: lead?.outcome ?? null };
   if (!lead || lead.claim_no !== p.claim_no || lead.status !== "PROCESSING" || !lead.attempt) return lost;
+  // a dialer or scheduler of the version before ends what it should release
+  const code = lead.call_direction === "INBOUND" ? null : technicalFault(p.facts);
+  if (code !== null) {
+    const done = await releaseForFault(deps, p, lead, { code, reason: code });
+    return { ...lost, done };
+  }
   const now = clock.now();
   // a conversation or a dialer of the version before sets no bounds
   const facts = boundedFacts(p.facts);
@@ -90,6 +129,7 @@ export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promi
   );
   if (!settled) return lost;
   if (p.end_call === true) deps.onCallEndOwed();
+  if (lead.faults !== undefined && facts.ended !== "not_dialled") deps.onFaultOver(lead.faults.code);
   if (settlement.kind === "finish") onFinished(settled);
   else {
     announceQueues(deps, [settled]);

@@ -1,10 +1,10 @@
 import pLimit from "p-limit";
 import { plusSeconds } from "../../../shared/time/clock.ts";
-import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
+import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import type { LeadDeps } from "../deps.ts";
-import { settle } from "./attempt-transitions.ts";
+import { releaseForFault, settle } from "./attempt-transitions.ts";
 import { lostFacts } from "./inbound-lead.ts";
 import * as machine from "../rules/lead-state-machine.ts";
 import type { LeadDoc } from "../leads.model.ts";
@@ -14,8 +14,8 @@ const BATCH = 100;
 const PARALLEL = 10;
 /** Lease of the sweep on a lead it recovers: longer than dialer.reconcile may take. */
 const TAKE_OVER_SECONDS = 30;
-/** A lead whose lease expired this often finishes with an error outcome, so that it can't crash one worker after another. */
-const MAX_RECOVERIES = 3;
+/** A lead whose lease expired this often before dialling is parked, so that it can't crash one worker after another. */
+const PARKED_AFTER_RECOVERIES = 3;
 
 async function recoverLead(deps: LeadDeps, lead: LeadDoc): Promise<void> {
   const { bus, clock, leads, log } = deps;
@@ -41,14 +41,12 @@ async function recoverLead(deps: LeadDeps, lead: LeadDoc): Promise<void> {
     await settleAs(lostFacts());
     return;
   }
-  if (lead.recoveries + 1 >= MAX_RECOVERIES) {
-    await settleAs({
-      ...noFacts("not_dialled"),
-      error: { code: "HOLDER_LOST", message: `the attempt was lost before dialling ${MAX_RECOVERIES} times` },
-    });
+  if (lead.recoveries + 1 >= PARKED_AFTER_RECOVERIES) {
+    await releaseForFault(deps, lease, lead, { code: "HOLDER_LOST", reason: "holder_lost", recovered: true });
     return;
   }
-  const released = await leads.transition(machine.release(lease, lead, clock.now(), "holder_lost", clock.now(), true));
+  const due = clock.now();
+  const released = await leads.transition(machine.recover(lease, lead, due, "holder_lost", due));
   if (released) announceQueues(deps, [released]);
 }
 

@@ -1,6 +1,9 @@
 import type { ListFilter } from "../../../shared/bus/bus.ts";
 import { soughtNumber } from "../../../shared/phone.ts";
 
+/** Every parked lead was parked after it: a range, which the index of parked leads serves. */
+const EVER = new Date(0);
+
 /** What leads are narrowed by: plain values only, put together by us. `from` is inclusive, `to` exclusive, both by created_at. */
 export interface LeadFilter {
   status?: string;
@@ -12,6 +15,7 @@ export interface LeadFilter {
   from?: Date;
   to?: Date;
   include_test?: boolean;
+  parked?: boolean;
 }
 
 /** A filter of the API's words. INVALID_PHONE_NUMBER. */
@@ -27,7 +31,12 @@ export function parseFilter(asked: ListFilter<"leads.list">): LeadFilter {
 }
 
 /** The filter as a query; each of its fields leads an index that is in the order of lists (leads.model.ts). */
-export function filterQuery({ include_test, from, to, ...same }: LeadFilter): Record<string, unknown> {
+export function filterQuery({ include_test, parked, from, to, ...same }: LeadFilter): Record<string, unknown> {
   const period = { ...(from ? { $gte: from } : {}), ...(to ? { $lt: to } : {}) };
-  return { ...same, ...((from ?? to) ? { created_at: period } : {}), ...(include_test ? {} : { is_test: false }) };
+  return {
+    ...same,
+    ...((from ?? to) ? { created_at: period } : {}),
+    ...(include_test ? {} : { is_test: false }),
+    ...(parked === undefined ? {} : { "faults.parked_at": parked ? { $gt: EVER } : null }),
+  };
 }

@@ -109,6 +109,16 @@ export async function reachable({ leads }: { leads: LeadsRepository }): Promise<
   return {};
 }
 
+/** Parked leads counted for the readiness of a deployment, which is asked for often. */
+const MAX_PARKED_COUNTED = 10_000;
+
+/** How many leads are parked, and the commonest code of their faults. */
+export async function parked({ leads }: { leads: LeadsRepository }): Promise<ResultOf<"leads.parked">> {
+  const codes = await leads.parkedByCode(MAX_PARKED_COUNTED);
+  const [commonest] = codes.toSorted((a, b) => b.count - a.count);
+  return { count: codes.reduce((sum, { count }) => sum + count, 0), code: commonest?.code ?? null };
+}
+
 /** Figures of the leads of a period. TIMEOUT where there are too many of them. */
 export async function summary(
   { clock, env, leads }: QueryDeps,

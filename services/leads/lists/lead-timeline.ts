@@ -29,6 +29,7 @@ export const EVENTS = [
   "ended",
   "noted",
   "given_back",
+  "resumed",
   "retry",
   "finished",
   "dropped",

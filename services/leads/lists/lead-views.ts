@@ -62,6 +62,24 @@ export const toRecord = (d: LeadDoc): LeadRecord =>
     metaData: metaOf(d),
   });
 
+/** From when the lead's age counts, and its faults in a row, where there is anything to say. */
+const ageAndFaults = ({
+  aged_from,
+  faults,
+}: Pick<LeadDoc, "aged_from" | "faults">): Pick<DueLead, "aged_from" | "faults"> => ({
+  ...(aged_from === undefined ? {} : { aged_from: aged_from.toISOString() }),
+  ...(faults === undefined
+    ? {}
+    : {
+        faults: {
+          count: faults.count,
+          code: faults.code,
+          since: faults.since.toISOString(),
+          ...(faults.parked_at === undefined ? {} : { parked_at: faults.parked_at.toISOString() }),
+        },
+      }),
+});
+
 /** Of leads from before the size was written down. */
 const USUAL_PAYLOAD_BYTES = 2000;
 
@@ -83,6 +101,7 @@ export function toDue(d: DueDoc): DueLead | null {
     status: d.status,
     due_at: d.due_at.toISOString(),
     created_at: d.created_at.toISOString(),
+    ...ageAndFaults(d),
     reseller_id: d.reseller_id,
     merchant_id: d.merchant_id,
     template_id: d.template_id,
@@ -108,6 +127,7 @@ export const toWaiting = (d: LeadDoc): WaitingLead => ({
   outcome: d.outcome,
   due_at: iso(d.due_at),
   created_at: d.created_at.toISOString(),
+  ...ageAndFaults(d),
   held: d.held && { why: d.held.why, until: d.held.until.toISOString(), since: d.held.since.toISOString() },
   reseller_id: d.reseller_id,
   merchant_id: d.merchant_id,

@@ -1,5 +1,5 @@
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
-import { PushInput } from "../../../shared/contracts/leads.ts";
+import { PushInput } from "../../../shared/contracts/records/pushed-lead.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
 import { boundedRows, failAs, refusal, type Refusal } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/json.ts";

@@ -13,6 +13,8 @@ export type DueDoc = Pick<
   | "status"
   | "due_at"
   | "created_at"
+  | "aged_from"
+  | "faults"
   | "reseller_id"
   | "merchant_id"
   | "template_id"
@@ -43,7 +45,7 @@ export interface QueuesRepository {
   overrideOf(lead_id: string): Promise<LeadDoc["configurations_override"]>;
   /** Leads in PROCESSING, counted by template; by an index that contains no others. */
   inFlight(): Promise<{ template_id: string; count: number }[]>;
-  /** Waiting leads of a template from before then, the oldest first. */
+  /** Waiting leads of a template whose age counts from before then, the oldest first; none that are parked. */
   waitingSince(template_id: string, before: Date, limit: number): Promise<LeadDoc[]>;
   /** Gives waiting leads that have none a queue, at most `limit`; how many had none. */
   giveQueues(nameOf: (lead: LeadDoc) => string, limit: number): Promise<number>;
@@ -62,6 +64,8 @@ const DUE = {
   status: 1,
   due_at: 1,
   created_at: 1,
+  aged_from: 1,
+  faults: 1,
   reseller_id: 1,
   merchant_id: 1,
   template_id: 1,
@@ -104,7 +108,14 @@ export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
     waitingSince: (template_id, before, limit) =>
       model
         .find(
-          { template_id, finished_at: null, created_at: { $lt: before }, status: { $in: ["BACKLOG", "RETRY"] } },
+          {
+            template_id,
+            finished_at: null,
+            created_at: { $lt: before },
+            status: { $in: ["BACKLOG", "RETRY"] },
+            aged_from: { $not: { $gte: before } },
+            "faults.parked_at": null,
+          },
           BRIEF,
         )
         .sort({ created_at: 1 })

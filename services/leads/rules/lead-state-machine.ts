@@ -1,43 +1,12 @@
 import { callRef } from "../../../shared/ids.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
-import type { AttemptSnapshot, HistoryEntry, LeadDoc } from "../leads.model.ts";
+import type { AttemptSnapshot, Faults, HistoryEntry, LeadDoc } from "../leads.model.ts";
 import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
+import { agedFrom, type Aged } from "./faults.ts";
+import { historyEntry, type Lease, type LeadTransition, type SeenLead } from "./lead-transition.ts";
 import { queueOf, type Queued } from "./queue-names.ts";
 
-/** What a transition adds to the lead's history. */
-interface HistoryPush {
-  history: { $each: HistoryEntry[]; $slice: number };
-}
-
-/** One legal transition as a guarded write: it is applied whole or, when the guard no longer matches, not at all. */
-export interface LeadTransition {
-  filter: Record<string, unknown>;
-  update: {
-    $set: Record<string, unknown>;
-    $unset?: Record<string, 1>;
-    $inc?: Record<string, number>;
-    $push?: HistoryPush;
-  };
-}
-
-/** Transitions of one lead that its history keeps; the oldest go first. */
-const HISTORY_KEPT = 200;
-const historyEntry = (event: string, at: Date, details: Record<string, unknown>): { $push: HistoryPush } => ({
-  $push: { history: { $each: [{ event, at, details }], $slice: -HISTORY_KEPT } },
-});
-
-/** A lead as the writer saw it. */
-export interface SeenLead {
-  lead_id: string;
-  due_at: Date;
-}
-
-/** The lease of a lead: every write out of PROCESSING names it. claim_no is the fencing token. */
-export interface Lease {
-  lead_id: string;
-  claim_no: number;
-}
-
+const EVER = new Date(0);
 const WAITING = { $in: ["BACKLOG", "RETRY"] };
 const leasedBy = (b: Lease) => ({ _id: b.lead_id, status: "PROCESSING", claim_no: b.claim_no });
 
@@ -50,6 +19,15 @@ const finishedFields = (lead: Pick<LeadDoc, "payload">, outcome: string, now: Da
   held: null,
   ...(typeof lead.payload["reporting_webhook_url"] === "string" ? { report_due_at: now } : {}),
 });
+
+/** Its technical faults are over: it ages again. */
+const withoutFaults = (lead: Aged, now: Date): { $set: Record<string, unknown>; $unset: Record<string, 1> } => {
+  const aged_from = agedFrom(lead, now);
+  return {
+    $set: aged_from === null ? {} : { aged_from },
+    $unset: lead.faults === undefined ? {} : { faults: 1 },
+  };
+};
 
 /** The wish to end the attempt's call, in the very write that ends the attempt. */
 const owedEnd = ({ lead_id, claim_no }: Lease, end_call: boolean, now: Date): Record<string, unknown> =>
@@ -119,14 +97,17 @@ export const takeOver = (lease: Lease, expired: Date, lease_until: Date, now: Da
   },
 });
 
-/** PROCESSING -> where it came from, the attempt released. Only for attempts that provably rang no phone. */
-export const release = (
+/** A lead in an attempt, as far as its release is concerned. */
+type Released = Queued & Aged & Pick<LeadDoc, "attempt_count">;
+
+/** PROCESSING -> where it came from, its faults in a row as they are. */
+const returned = (
   lease: Lease,
-  lead: Queued & Pick<LeadDoc, "attempt_count">,
+  lead: Released,
   due_at: Date,
   why: string,
   now: Date,
-  recovered: boolean,
+  details: Record<string, unknown> = {},
 ): LeadTransition => ({
   filter: { ...leasedBy(lease), attempt_count: lead.attempt_count },
   update: {
@@ -137,21 +118,51 @@ export const release = (
       held: { why, until: due_at, since: now },
       updated_at: now,
     },
-    $inc: { attempt_count: -1, ...(recovered ? { recoveries: 1 } : {}) },
+    $inc: { attempt_count: -1 },
     $unset: { lease_until: 1 },
-    ...historyEntry("given_back", now, { claim_no: lease.claim_no, why, until: due_at.toISOString() }),
+    ...historyEntry("given_back", now, { claim_no: lease.claim_no, why, until: due_at.toISOString(), ...details }),
   },
 });
+
+/** PROCESSING -> where it came from, the attempt released. Only for attempts that provably rang no phone. */
+export function release(lease: Lease, lead: Released, due_at: Date, why: string, now: Date): LeadTransition {
+  const { filter, update } = returned(lease, lead, due_at, why, now);
+  const { $set, $unset } = withoutFaults(lead, now);
+  return { filter, update: { ...update, $set: { ...update.$set, ...$set }, $unset: { ...update.$unset, ...$unset } } };
+}
+
+/** The same, because a technical fault stopped the attempt. `recovered`: its lease was lost. */
+export function releaseForFault(
+  lease: Lease,
+  lead: Released,
+  faults: Faults,
+  due_at: Date,
+  why: string,
+  now: Date,
+  recovered = false,
+): LeadTransition {
+  const { count, code, parked_at } = faults;
+  const details = { fault: code, faults: count, ...(parked_at === undefined ? {} : { parked: true }) };
+  const { filter, update } = returned(lease, lead, due_at, why, now, details);
+  const $set = { ...update.$set, faults };
+  return { filter, update: { ...update, $set, $inc: { attempt_count: -1, ...(recovered ? { recoveries: 1 } : {}) } } };
+}
+
+/** The same, because the lease was lost: that alone says nothing of a fault, and nothing of the end of one. */
+export function recover(lease: Lease, lead: Released, due_at: Date, why: string, now: Date): LeadTransition {
+  const { filter, update } = returned(lease, lead, due_at, why, now);
+  return { filter, update: { ...update, $inc: { attempt_count: -1, recoveries: 1 } } };
+}
 
 /** The same, because a pre-check deferred the lead: counted under its name, with the results of the pre-checks. Names come from clients and are never part of a path. */
 export function releaseForPreCheck(
   lease: Lease,
-  lead: Queued & Pick<LeadDoc, "attempt_count" | "pre_check_defers">,
+  lead: Released & Pick<LeadDoc, "pre_check_defers">,
   due_at: Date,
   by: { name: string; results: readonly Record<string, unknown>[] },
   now: Date,
 ): LeadTransition {
-  const { filter, update } = release(lease, lead, due_at, `pre_check:${by.name}`, now, false);
+  const { filter, update } = release(lease, lead, due_at, `pre_check:${by.name}`, now);
   const defers = lead.pre_check_defers ?? {};
   const times = Object.hasOwn(defers, by.name) ? (defers[by.name] ?? 0) : 0;
   return {
@@ -186,6 +197,7 @@ export const retry = (
   update: {
     $set: {
       ...attemptFields(facts),
+      ...withoutFaults(lead, now).$set,
       status: "RETRY",
       queue: queueOf(lead),
       due_at: next.due_at,
@@ -193,7 +205,7 @@ export const retry = (
       updated_at: now,
       ...owedEnd(lease, end_call, now),
     },
-    $unset: { lease_until: 1, ...outdatedFields(facts) },
+    $unset: { lease_until: 1, ...withoutFaults(lead, now).$unset, ...outdatedFields(facts) },
     ...countIncrements(facts),
     ...historyEntry("retry", now, {
       ...attemptHistory(lease.claim_no, facts, next.outcome),
@@ -214,7 +226,7 @@ export const finish = (
   filter: leasedBy(lease),
   update: {
     $set: { ...attemptFields(facts), ...finishedFields(lead, outcome, now), ...owedEnd(lease, end_call, now) },
-    $unset: { lease_until: 1, ...outdatedFields(facts) },
+    $unset: { lease_until: 1, ...withoutFaults(lead, now).$unset, ...outdatedFields(facts) },
     ...countIncrements(facts),
     ...historyEntry("finished", now, attemptHistory(lease.claim_no, facts, outcome)),
   },
@@ -231,7 +243,7 @@ export const drop = (
   filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at },
   update: {
     $set: { ...finishedFields(lead, outcome, now), "meta.drop_reason": reason },
-    $unset: { due_at: 1 },
+    $unset: { due_at: 1, faults: 1 },
     ...historyEntry("dropped", now, { outcome, reason }),
   },
 });
@@ -245,8 +257,17 @@ export const abort = (
   filter: { _id: lead._id, status: WAITING },
   update: {
     $set: { ...finishedFields(lead, "ABORTED", now), "meta.cancellation": cancellation },
-    $unset: { due_at: 1 },
+    $unset: { due_at: 1, faults: 1 },
     ...historyEntry("aborted", now, { reason: cancellation.reason, by: cancellation.by }),
+  },
+});
+
+/** BACKLOG|RETRY -> same, parked and due now. Guard: it is parked, `due_at` as seen. */
+export const resume = (lead: Pick<LeadDoc, "_id" | "due_at">, by: string, now: Date): LeadTransition => ({
+  filter: { _id: lead._id, status: WAITING, due_at: lead.due_at ?? null, "faults.parked_at": { $gt: EVER } },
+  update: {
+    $set: { due_at: now, held: null, updated_at: now },
+    ...historyEntry("resumed", now, { by }),
   },
 });
 

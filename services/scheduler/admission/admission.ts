@@ -1,5 +1,6 @@
 import { GATES, type GateName } from "../../../shared/contracts/records/explanation.ts";
-import { RULES, type DropOutcome, type GateInputs, type Ruling } from "./gates.ts";
+import { RULES, type GateInputs } from "./gates.ts";
+import type { DropOutcome, Ruling } from "./gate-verdict.ts";
 
 /** A gate and its ruling. */
 export interface JudgedGate extends Ruling {

@@ -2,15 +2,16 @@ import type { Plan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import { FORMER_CALL_OPEN, type GateName } from "../../../shared/contracts/records/explanation.ts";
 import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/records/lead.ts";
-import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
+import type { ResultOf } from "../../../shared/bus/bus.ts";
 import { windowState, type CallingWindow, type WindowState } from "../../../shared/calling-window.ts";
 import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
 import { MS_PER_SECOND, plusMs, plusSeconds } from "../../../shared/time/clock.ts";
+import { drop, hold, notJudged, pass, type Ruling } from "./gate-verdict.ts";
 import { permitsAt, type RateLimit, type WindowLog } from "../limits/rules/sliding-window.ts";
 
 /** What the gates judge of a lead. `masked`: its number as it may be shown. */
 export type GateLead = Pick<WaitingLead, "status" | "due_at" | "created_at" | "execution_mode" | "phone_number"> &
-  Partial<Pick<WaitingLead, "outcome" | "held">> & { masked: string | null };
+  Partial<Pick<WaitingLead, "outcome" | "held" | "aged_from" | "faults">> & { masked: string | null };
 
 /** Usable numbers of a party and their free slots; `home`: only those of the callee's country, where international calls are off. */
 export interface SlotAvailability {
@@ -44,38 +45,9 @@ export interface GateInputs {
   carrier: LimitState | null;
 }
 
-/** An outcome that a gate drops a lead with. */
-export type DropOutcome = ParamsOf<"leads.drop">["outcome"];
-
-/** What one gate says, in the words of explain. `until`: from when it may let the lead pass; null: unknown. */
-export interface Ruling {
-  verdict: "pass" | "hold" | "drop" | "not_judged";
-  detail: string;
-  values: Record<string, unknown>;
-  until: Date | null;
-  outcome?: DropOutcome;
-}
-
 /** Permits that become free within this long (ms) count as free: the dialer sends its request at the permit's instant. */
 export const PERMIT_AHEAD_MS = 100;
 
-type Values = Record<string, unknown>;
-
-const pass = (detail: string, values: Values = {}): Ruling => ({ verdict: "pass", detail, values, until: null });
-const hold = (detail: string, until: Date | null, values: Values = {}): Ruling => ({
-  verdict: "hold",
-  detail,
-  values,
-  until,
-});
-const drop = (outcome: DropOutcome, detail: string, values: Values = {}): Ruling => ({
-  verdict: "drop",
-  detail,
-  values,
-  until: null,
-  outcome,
-});
-const notJudged = (detail: string): Ruling => ({ verdict: "not_judged", detail, values: {}, until: null });
 const ofLead = (f: GateInputs, rule: (lead: GateLead) => Ruling): Ruling =>
   f.lead ? rule(f.lead) : notJudged("This gate is about single leads.");
 const configured = (f: GateInputs, rule: (configuration: ConfigurationRecord) => Ruling): Ruling => {
@@ -207,10 +179,34 @@ function phoneRuling(lead: GateLead): Ruling {
 }
 
 function expiryRuling(lead: GateLead, plan: Plan, at: Date): Ruling {
-  const expires = plusSeconds(new Date(lead.created_at), plan.max_age_seconds);
+  const parked_at = lead.faults?.parked_at;
+  if (parked_at !== undefined)
+    return pass(`The lead does not age while it is parked, which it is since ${parked_at}.`, {
+      max_age_seconds: plan.max_age_seconds,
+      parked_at,
+    });
+  const expires = plusSeconds(new Date(lead.aged_from ?? lead.created_at), plan.max_age_seconds);
   const values = { max_age_seconds: plan.max_age_seconds, expires_at: expires.toISOString() };
   if (at >= expires) return drop("EXPIRED", `not dialled within ${plan.max_age_seconds} seconds`, values);
   return pass(`The lead may be called until it expires at ${expires.toISOString()}.`, values);
+}
+
+function parkedRuling({ faults, due_at }: GateLead, at: Date): Ruling {
+  if (faults?.parked_at === undefined)
+    return faults === undefined
+      ? pass("The lead is not parked.")
+      : pass(
+          `The lead is not parked; its last attempts stopped at a technical fault before dialling (${faults.code}).`,
+          {
+            ...faults,
+          },
+        );
+  const why = `The lead is parked since ${faults.parked_at}: ${faults.count} attempts in a row stopped at a technical fault before dialling, the last at ${faults.code}.`;
+  const until = due_at === null ? null : new Date(due_at);
+  if (until !== null && until <= at) return pass(`${why} It is tried again now.`, { ...faults });
+  const next =
+    until === null ? "" : ` It is tried again at ${until.toISOString()}, or sooner when somebody resumes it.`;
+  return hold(`${why}${next}`, until, { ...faults });
 }
 
 function dueRuling(lead: GateLead, at: Date): Ruling {
@@ -244,6 +240,7 @@ export const RULES: Readonly<Record<GateName, (f: GateInputs) => Ruling>> = {
       ? pass("The template exists.", { template_id: plan.template_id, version: plan.version })
       : drop("failed", "the template no longer exists"),
   expiry: (f) => ofLead(f, (lead) => (f.plan ? expiryRuling(lead, f.plan, f.at) : notJudged("There is no template."))),
+  parked: (f) => ofLead(f, (lead) => parkedRuling(lead, f.at)),
   due: (f) => ofLead(f, (lead) => dueRuling(lead, f.at)),
   former_call_open: (f) => ofLead(f, (lead) => formerCallRuling(lead, f.at)),
   deployment: ({ pauses }) => pausedBy(pauses.deployment, "the whole deployment"),

@@ -35,7 +35,7 @@ export const droppedLead = (
   inputs: QueueInputs,
   lead: DueLead,
   { outcome, reason }: Extract<Admission, { verdict: "dropped" }>,
-): Dropped => ({ kind: "lead", inputs, lead, outcome, reason });
+): Dropped => ({ inputs, lead, outcome, reason });
 
 /** Judges the picked leads one by one. A lead that a gate defers stays due; its queue is scheduled already. */
 export async function admitLeads(

@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import type { ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
-import { isFailure } from "../../../shared/errors.ts";
+import { codeOf, isFailure } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { ringableState } from "../admission/gates.ts";
 import { failedQueues, together, type ClaimedAttempt, type Deferred, type StageResult } from "../dispositions.ts";
@@ -59,9 +59,19 @@ const attemptOf = ({ claimed: { lead_id, claim_no }, holder }: WonLead): Claimed
   holder,
 });
 
-/** Leads that the dialer certainly did not take. */
-const release = (leads: readonly WonLead[], after_ms: number, reason: string): Deferred[] =>
-  leads.length === 0 ? [] : [{ kind: "attempts", attempts: leads.map(attemptOf), after_ms, reason }];
+/** Leads that the dialer certainly did not take. `fault`: because of a technical fault with this code. */
+const release = (leads: readonly WonLead[], after_ms: number, reason: string, fault?: string): Deferred[] =>
+  leads.length === 0
+    ? []
+    : [
+        {
+          kind: "attempts",
+          attempts: leads.map(attemptOf),
+          after_ms,
+          reason,
+          ...(fault === undefined ? {} : { fault }),
+        },
+      ];
 
 /** The dialer disconnected during the offer: it may have taken the orders and may still run behind a broken bus. */
 const mayBeTaken = (error: unknown): boolean =>
@@ -96,7 +106,10 @@ export async function handOver(leads: readonly WonLead[], deps: HandOverDeps): P
       const results = await pLimit(OFFERS_AT_ONCE).map(leads, (lead) => handOver([lead], deps));
       return { ...together(results), offers: results.flatMap((r) => r.offers) };
     }
-    const dropped = leads.map((lead) => ({ kind: "attempt" as const, attempt: attemptOf(lead), error }));
-    return { ok: [], deferred: [], dropped, offers: [] };
+    const [lead_id] = leads.map((lead) => lead.claimed.lead_id);
+    const fields = { event: "order.invalid", lead_id, ...errorForLog(error) };
+    deps.log.error(fields, "a lead can't be offered to the dialler as it is; it is tried again ever more seldom");
+    const deferred = release(leads, REFUSED_MS, "order_invalid", codeOf(error));
+    return { ok: [], deferred, dropped: [], offers: [] };
   }
 }

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../../errors.ts";
 import { IsoTime, Json, Nullable, Strict, Type, type Static } from "../define.ts";
 
 /** Longest summary of a conversation, in characters. */
@@ -16,6 +17,13 @@ export const CARRIER_ENDS = [
   /** The request was sent; whether the phone rang is unknown. */ "unknown",
   /** Ended before any carrier was asked. */ "not_dialled",
 ] as const;
+/** Error codes that end a lead whose attempt dialled nothing: decisions about the lead, as are a failed pre-check and the blacklist (`dropped_as`). Its template is gone, or what its
+ *  conversation is led with is not part of the deployment. Every other error is a technical fault: the attempt is released. */
+export const DECISION_CODES: readonly string[] = [
+  "TEMPLATE_NOT_FOUND",
+  "TEMPLATE_UNKNOWN",
+  "NOT_AVAILABLE",
+] satisfies ErrorCode[];
 export type CarrierEnd = (typeof CARRIER_ENDS)[number];
 
 /** Who ended the call, as 2.2 names them. */

@@ -7,6 +7,7 @@ export const GATES = [
   /** It has a number to dial and a mode that the scheduler dials. */ "phone_number",
   /** Its template exists. */ "template",
   /** It is younger than the template's max_age_seconds. */ "expiry",
+  /** No technical fault keeps it from being dialled again and again, or it is time to try once more. */ "parked",
   /** Its due time has come. */ "due",
   /** No former call to its number may still be live. */ "former_call_open",
   /** The deployment is not paused. */ "deployment",

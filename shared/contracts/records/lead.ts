@@ -1,4 +1,4 @@
-import { IsoTime, Json, Nullable, Type, Uuid, type Static, Id, UpTo } from "../define.ts";
+import { IsoTime, Json, Nullable, Text, Type, Uuid, type Static, Id, UpTo } from "../define.ts";
 import { RetryPolicy } from "./attempt.ts";
 import { ProviderEnum } from "./configuration.ts";
 
@@ -59,6 +59,20 @@ export type LeadSummary = Static<typeof LeadSummary>;
 export const Held = Type.Object({ why: Type.String(), until: IsoTime, since: IsoTime });
 export type Held = Static<typeof Held>;
 
+/** Technical faults that released the lead's attempts, one after the other. `since`: the first of them; `parked_at`: there were so many that the lead is parked: tried less and less often, while
+ *  it does not age. */
+export const Faults = Type.Object({
+  count: Type.Integer({ minimum: 1 }),
+  /** An error code. */
+  code: Text(64),
+  since: IsoTime,
+  parked_at: Type.Optional(IsoTime),
+});
+export type Faults = Static<typeof Faults>;
+
+/** What tells a lead's age apart from its creation: from when it counts (absent: from its creation), and the faults in a row (absent: none). */
+const AgeAndFaults = { aged_from: Type.Optional(IsoTime), faults: Type.Optional(Faults) };
+
 /** A lead as explain returns it, waiting or not. */
 export const WaitingLead = Type.Object({
   lead_id: Uuid,
@@ -67,6 +81,7 @@ export const WaitingLead = Type.Object({
   due_at: Nullable(IsoTime),
   held: Nullable(Held),
   created_at: IsoTime,
+  ...AgeAndFaults,
   reseller_id: Id,
   merchant_id: Nullable(Id),
   template_id: Uuid,
@@ -102,6 +117,7 @@ export const DueLead = Type.Object({
   status: Type.Enum(["BACKLOG", "RETRY"]),
   due_at: IsoTime,
   created_at: IsoTime,
+  ...AgeAndFaults,
   reseller_id: Id,
   merchant_id: Nullable(Id),
   template_id: Uuid,

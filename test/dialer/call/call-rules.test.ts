@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { Errors } from "moleculer";
 import { stopForError } from "../../../services/dialer/outbound/early-stop.ts";
 import { intent, tombstone } from "../../../services/dialer/call/call-state-machine.ts";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
@@ -6,7 +7,7 @@ import { factsOf, momentOf } from "../../../services/dialer/call/call-facts.ts";
 import { refusalReason } from "../../../services/dialer/media/media-joined.ts";
 import { nextPollAt, overdue } from "../../../services/dialer/call/poll-carrier.ts";
 import { dueAfterPlacing, notFoundAfter, ringSeconds } from "../../../services/dialer/call/call-deadlines.ts";
-import { Failure } from "../../../shared/errors.ts";
+import { CATALOGUE, Failure, type ErrorCode } from "../../../shared/errors.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 
 const NOW = new Date("2026-11-21T10:00:00.000Z");
@@ -179,17 +180,35 @@ describe("looking at a live call", () => {
   });
 });
 
-describe("a fault before the intent", () => {
-  test.each(["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY"] as const)(
-    "%s gives the lead back unspent",
+describe("an error before the intent", () => {
+  const released = (code: string) => ({ kind: "release", due_at: at(10), reason: code, fault: code });
+  const thrown = (name: string, more: object): Error => Object.assign(new Error("x"), { name, ...more });
+  const isRelease = (error: unknown): boolean => stopForError(error, NOW).kind === "release";
+
+  test("of the database, whichever of its codes from 1 to 500 and however it is wrapped: released, never ended", () => {
+    const names = ["MongoServerError", "MongoBulkWriteError", "MongoWriteConcernError", "MongooseError"];
+    const codes = Array.from({ length: 500 }, (_, i) => i + 1);
+    const ended = codes.flatMap((code) => names.filter((name) => !isRelease(thrown(name, { code }))));
+    expect(ended).toEqual([]);
+  });
+  test("of the bus, whichever of its errors: released, never ended", () => {
+    const bus = Object.entries(Errors).filter(([name]) => name.endsWith("Error"));
+    expect(bus.length).toBeGreaterThan(15);
+    const types = ["SERVICE_NOT_FOUND", "SERVICE_NOT_AVAILABLE", "REQUEST_REJECTED", "REQUEST_TIMEOUT", "REQUEST_SKIPPED", "VALIDATION_ERROR", "QUEUE_FULL", "MAX_CALL_LEVEL", "INVALID_PACKET_DATA", "BROKER_DISCONNECTED"]; // prettier-ignore
+    const named = [...bus.map(([name]) => thrown(name, { code: 500 })), ...types.map((type) => thrown("x", { type }))];
+    expect(named.filter((error) => !isRelease(error))).toEqual([]);
+  });
+  test.each(Object.keys(CATALOGUE) as ErrorCode[])(
+    "%s of the catalogue ends the lead only where it is a decision",
     (code) => {
-      expect(stopForError(new Failure(code, "x"), NOW)).toEqual({ kind: "release", due_at: at(10), reason: code });
+      const stop = stopForError(new Failure(code, "x"), NOW);
+      const decisions = ["TEMPLATE_NOT_FOUND", "TEMPLATE_UNKNOWN", "NOT_AVAILABLE"];
+      if (decisions.includes(code))
+        expect(stop).toMatchObject({ kind: "settle", facts: { ended: "not_dialled", error: { code } } });
+      else expect(stop).toEqual(released(code));
     },
   );
-  test.each(["TEMPLATE_NOT_FOUND", "PROVIDER_UNCONFIGURED", "INTERNAL"] as const)("%s spends the attempt", (code) => {
-    expect(stopForError(new Failure(code, "x"), NOW)).toMatchObject({
-      kind: "settle",
-      facts: { ended: "not_dialled", error: { code } },
-    });
+  test.each([null, undefined, "text", 7, {}, []])("that is no error (%p): released", (error) => {
+    expect(stopForError(error, NOW)).toEqual(released("INTERNAL"));
   });
 });

@@ -64,7 +64,7 @@ describe("attempts that stop before the carrier is asked", () => {
       () => failing("DEPENDENCY_DOWN"),
       {},
       ["leads.release", "numbers.releaseMany"],
-      { reason: "DEPENDENCY_DOWN" },
+      { reason: "DEPENDENCY_DOWN", fault: "DEPENDENCY_DOWN" },
     ],
     [
       "window closed",
@@ -77,8 +77,8 @@ describe("attempts that stop before the carrier is asked", () => {
       "no such carrier",
       () => undefined,
       { provider: "PROVIDER_TWO" },
-      ["leads.settle", "numbers.releaseMany"],
-      { facts: { error: { code: "PROVIDER_UNCONFIGURED" } } },
+      ["leads.release", "numbers.releaseMany"],
+      { fault: "PROVIDER_UNCONFIGURED" },
     ],
   ])("%s", async (_name, arrange, over, ending, params) => {
     const order = d.order("01", over);

@@ -72,6 +72,7 @@ const MATRIX: Record<string, string> = {
   "POST /leads/{lead_id}/tts-speak": "admin reseller merchant user",
   "GET /leads/recording/{call_sid}": "admin reseller merchant user",
   "POST /lead/abort": "admin reseller merchant user",
+  "POST /leads/resume": "admin reseller merchant user",
   "GET /inbound-calls": "admin reseller merchant user",
   "GET /analytics/summary": "admin reseller merchant user",
   "GET /deliveries": "admin reseller merchant user",

@@ -32,7 +32,23 @@ describe("health", () => {
       "scheduler",
       "conversation",
       "store",
+      "parked_leads",
     ]);
+  });
+
+  test("parked leads: degraded, with their number and the commonest code of their faults", async () => {
+    http.script["leads.parked"] = () => ({ count: 3, code: "STORE_UNAVAILABLE" });
+    const found = await until("the check", async () => {
+      const { status, body } = await http.ask("GET", "/health/ready", { origin: true, token: null });
+      return body["status"] === "degraded" ? { status, checks: body["checks"] } : undefined;
+    });
+    expect(found.status).toBe(200);
+    expect(found.checks).toContainEqual({
+      name: "parked_leads",
+      ok: false,
+      needed: false,
+      reason: expect.stringMatching(/^3 leads are parked: .* mostly STORE_UNAVAILABLE/),
+    });
   });
 
   test("without the scheduler leads are still accepted: degraded; without the dialer: 503 with the reason, and carriers are asked to retry", async () => {

@@ -123,7 +123,7 @@ describe("a holder that goes silent", () => {
     expect(await get(id)).toMatchObject({ status: "PROCESSING" });
     expect(await stage.bus.call("leads.extend", { lead_id: id, claim_no, lease_seconds: 30 })).toEqual({ done: true });
   });
-  test("lost three times: parked, so that it can't take worker after worker down", async () => {
+  test("lost three times before dialling: parked, not ended, so that it can't take worker after worker down", async () => {
     verdict = () => ({ verdict: "never_dialled" });
     const { id } = await lost();
     for (let i = 0; i < 2; i++) {
@@ -131,13 +131,16 @@ describe("a holder that goes silent", () => {
       await settled(id, "BACKLOG");
       await claim(id);
     }
+    expect(await parked()).not.toContain(id);
     await leaseOut();
-    expect(await settled(id, "FINISHED")).toMatchObject({
-      outcome: "failed",
-      attempt_count: 0,
-      metaData: { errors: [{ code: "HOLDER_LOST" }] },
-    });
+    expect(await settled(id, "BACKLOG")).toMatchObject({ outcome: null, attempt_count: 0 });
+    expect(await parked()).toContain(id);
+    expect(await dueOf(id)).toBeUndefined();
+    await clock.advance(100_000);
+    expect(await dueOf(id)).toMatchObject({ faults: { code: "HOLDER_LOST", parked_at: expect.any(String) } });
   });
+  const parked = async (): Promise<string[]> =>
+    (await stage.bus.call("leads.list", { by: asAdmin, parked: true })).leads.map((l) => l.id);
 });
 
 test("a report that can't be handed over stays owed until it can", async () => {

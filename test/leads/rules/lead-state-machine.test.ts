@@ -1,5 +1,6 @@
 import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { LeadStatus } from "../../../shared/contracts/records/lead.ts";
+import type { LeadTransition } from "../../../services/leads/rules/lead-transition.ts";
 import * as machine from "../../../services/leads/rules/lead-state-machine.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { toDue, toEventData, totalCost } from "../../../services/leads/lists/lead-views.ts";
@@ -53,6 +54,7 @@ const attempt = {
   policy: { max_retry: 1, retry_offset: 0, retry_on: null },
   claimed_at: NOW,
 };
+const PARKED = { count: 5, code: "X", since: DUE, parked_at: DUE };
 const baton = { lead_id: ID, claim_no: 3 };
 const seen = { lead_id: ID, due_at: DUE };
 
@@ -69,6 +71,7 @@ function passes(filter: Record<string, unknown>, doc: Record<string, unknown>): 
     return Object.entries(want).every(([op, operand]) => {
       if (op === "$in") return (operand as unknown[]).includes(value);
       if (op === "$eq") return same(value, operand);
+      if (op === "$gt" && operand instanceof Date) return value instanceof Date && value > operand;
       if (op === "$gt") return typeof value === "number" && typeof operand === "number" && value > operand;
       if (op === "$lte") return value instanceof Date && operand instanceof Date && value <= operand;
       throw new Error(`the machine used an operator this test does not know: ${op}`);
@@ -76,10 +79,15 @@ function passes(filter: Record<string, unknown>, doc: Record<string, unknown>): 
   });
 }
 
-const MOVES: Record<string, { move: machine.LeadTransition; from: LeadStatus[] }> = {
+const MOVES: Record<string, { move: LeadTransition; from: LeadStatus[] }> = {
   claim: { move: machine.claim({ ...seen, claim_no: 3 }, attempt, LATER, NOW), from: ["BACKLOG", "RETRY"] },
   extend: { move: machine.renewLease(baton, LATER), from: ["PROCESSING"] },
-  release: { move: machine.release(baton, lead(), LATER, "busy", NOW, false), from: ["PROCESSING"] },
+  release: { move: machine.release(baton, lead(), LATER, "busy", NOW), from: ["PROCESSING"] },
+  releaseForFault: {
+    move: machine.releaseForFault(baton, lead(), { count: 1, code: "X", since: NOW }, LATER, "X", NOW),
+    from: ["PROCESSING"],
+  },
+  recover: { move: machine.recover(baton, lead(), LATER, "holder_lost", NOW), from: ["PROCESSING"] },
   putOff: {
     move: machine.releaseForPreCheck(baton, lead(), LATER, { name: "crm.open", results: [{ name: "crm.open" }] }, NOW),
     from: ["PROCESSING"],
@@ -93,6 +101,7 @@ const MOVES: Record<string, { move: machine.LeadTransition; from: LeadStatus[] }
   drop: { move: machine.drop(seen, lead(), "EXPIRED", "too old", NOW), from: ["BACKLOG", "RETRY"] },
   dropResting: { move: machine.drop({ lead_id: ID, due_at: null }, lead(), "EXPIRED", "too old", NOW), from: [] },
   abort: { move: machine.abort(lead(), { reason: "r", by: "b", at: NOW }, NOW), from: ["BACKLOG", "RETRY"] },
+  resume: { move: machine.resume(lead({ faults: PARKED }), "user:a", NOW), from: [] },
   annotate: {
     move: machine.annotate(baton, { call_id: "CA1" }, { call_id: "CA1" }, NOW),
     from: ["BACKLOG", "PROCESSING", "RETRY", "FINISHED"],
@@ -135,7 +144,7 @@ describe("every (state, move) pair", () => {
       if (status === "PROCESSING") expect([$set["lease_until"], $unset]).toEqual([LATER, { due_at: 1 }]);
       if (status === "BACKLOG" || status === "RETRY")
         expect([$set["due_at"], $set["queue"], $unset]).toEqual([LATER, ID, { lease_until: 1 }]);
-      if (status === "FINISHED") expect([{ due_at: 1 }, { lease_until: 1 }]).toContainEqual($unset);
+      if (status === "FINISHED") expect([{ due_at: 1, faults: 1 }, { lease_until: 1 }]).toContainEqual($unset);
     },
   );
   test.each(["claim", "drop"])("%s is fenced by the due time seen", (name) => {
@@ -160,12 +169,8 @@ describe("what the moves write", () => {
     expect(MOVES["release"]!.move.update.$inc).toEqual({ attempt_count: -1 });
   });
   test("a first attempt given back leads to BACKLOG, a later one to RETRY", () => {
-    expect(machine.release(baton, lead({ attempt_count: 1 }), LATER, "x", NOW, false).update.$set["status"]).toBe(
-      "BACKLOG",
-    );
-    expect(machine.release(baton, lead({ attempt_count: 2 }), LATER, "x", NOW, false).update.$set["status"]).toBe(
-      "RETRY",
-    );
+    expect(machine.release(baton, lead({ attempt_count: 1 }), LATER, "x", NOW).update.$set["status"]).toBe("BACKLOG");
+    expect(machine.release(baton, lead({ attempt_count: 2 }), LATER, "x", NOW).update.$set["status"]).toBe("RETRY");
   });
   test("a pre-check that puts a lead off is counted under its name, whatever it is called", () => {
     const names = ["crm.open", "$where", "a.b.c", "__proto__", "constructor", "0"];
@@ -188,7 +193,7 @@ describe("what the moves write", () => {
 });
 
 describe("what is remembered", () => {
-  const added = (move: machine.LeadTransition) => move.update.$push?.history.$each[0];
+  const added = (move: LeadTransition) => move.update.$push?.history.$each[0];
   test("every move but the keeping of a lease says what happened and when", () => {
     for (const [name, { move }] of Object.entries(MOVES)) {
       expect([name, added(move)?.at]).toEqual([name, name === "extend" ? undefined : NOW]);

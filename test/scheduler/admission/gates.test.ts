@@ -4,6 +4,43 @@ import { PERMIT_AHEAD_MS, type GateInputs } from "../../../services/scheduler/ad
 import { GATES, type GateName } from "../../../shared/contracts/records/explanation.ts";
 import { configured, full, gateInputs, later, limited, NOW, PAUSE, plan, waiting } from "../fixtures/gate-inputs.ts";
 
+const PARKED = {
+  count: 6,
+  code: "INTERNAL",
+  since: later(-600).toISOString(),
+  parked_at: later(-300).toISOString(),
+};
+
+describe("a lead that technical faults keep from being dialled", () => {
+  const judged = (gate: GateName, inputs: GateInputs) => judgeGates(inputs).find((g) => g.gate === gate);
+  const old = { created_at: later(-500).toISOString() };
+  const short = { plan: plan({ max_age_seconds: 300 }) };
+
+  test("parked: explain names the code, how many attempts stopped, and when it is tried next", () => {
+    const lead = { faults: PARKED, due_at: later(90).toISOString() };
+    const explained = explain(waiting(lead), gateInputs({}, lead));
+    expect(explained).toMatchObject({ eligible: false, next_eligible_at: later(90).toISOString() });
+    expect(explained.gates.filter((g) => g.verdict === "hold").map((g) => g.gate)).toEqual(["parked", "due"]);
+    expect(explained.summary).toMatch(/parked since .*: 6 attempts in a row .* INTERNAL\. It is tried again at/);
+  });
+  test("parked: it does not expire; without faults, or with fewer, it does", () => {
+    expect(judged("expiry", gateInputs(short, { ...old, faults: PARKED }))?.verdict).toBe("pass");
+    expect(judged("expiry", gateInputs(short, old))?.verdict).toBe("drop");
+    const { parked_at: _parked, ...few } = PARKED;
+    expect(judged("expiry", gateInputs(short, { ...old, faults: few }))?.verdict).toBe("drop");
+  });
+  test("parked once: the time for which it was is not part of its age", () => {
+    const aged_from = later(-200).toISOString();
+    expect(judged("expiry", gateInputs(short, { ...old, aged_from }))).toMatchObject({
+      verdict: "pass",
+      values: { expires_at: later(100).toISOString() },
+    });
+  });
+  test("when it is due it is tried again", () => {
+    expect(admitLead(gateInputs({}, { faults: PARKED, due_at: NOW.toISOString() }))).toEqual({ verdict: "admitted" });
+  });
+});
+
 describe("each gate defers, drops or lets pass by itself", () => {
   const cases: [string, GateName, GateInputs, "hold" | "drop", Date | null][] = [
     ["being called", "status", gateInputs({}, { status: "PROCESSING" }), "hold", null],

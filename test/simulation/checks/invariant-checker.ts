@@ -2,6 +2,8 @@ import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import type { NumberDoc } from "../../../services/numbers/numbers.model.ts";
 import type { DeliveryDoc } from "../../../services/webhook/deliveries/deliveries.model.ts";
+import { DECISION_CODES } from "../../../shared/contracts/records/attempt.ts";
+import { isRecord } from "../../../shared/json.ts";
 import type { SimCall } from "../actors/carrier-records.ts";
 import type { Deeds } from "../actors/operators.ts";
 import type { Platform } from "../actors/platform.ts";
@@ -13,6 +15,8 @@ export interface Violation extends Finding {
   at: number;
 }
 
+/** Outcomes that are decided without dialling. */
+const DECIDED = new Set(["ABORTED", "EXPIRED", "BLACKLISTED", "INTERNATIONAL_BLOCKED", "NUMBER_UNAVAILABLE", "PRECHECK_FAILED", "INVALID_NUMBER"]); // prettier-ignore
 /** How long a process that stood still may take to answer again, ms. */
 const STILL_MS = 15_000;
 
@@ -114,6 +118,7 @@ export class InvariantChecker {
         this.broken("I5", `the call ${call._id} was joined by a conversation after the window had closed`);
     }
     this.#counts();
+    this.#undialled();
     const now = new Date(this.#scene.stage.world.now);
     for (const n of this.#scene.database.docs<NumberDoc>("numbers")) {
       const taken = n.slots.filter((s) => s.until > now);
@@ -166,6 +171,21 @@ export class InvariantChecker {
         if (got && (got.bodies.size !== 1 || !got.bodies.has(d.body)))
           this.broken("I4", `${d._id} came with ${got.bodies.size} different bodies`);
       }
+    }
+  }
+
+  /** I14. */
+  #undialled(): void {
+    for (const lead of this.#leads().values()) {
+      const code = [lead.meta["errors"]]
+        .flat()
+        .flatMap((e) => (isRecord(e) ? [String(e["code"])] : []))
+        .at(-1);
+      const decided =
+        DECIDED.has(lead.outcome ?? "") ||
+        (lead.outcome === "failed" && (lead.meta["drop_reason"] !== undefined || DECISION_CODES.includes(code ?? "")));
+      if (lead.status === "FINISHED" && lead.attempt_count === 0 && !decided)
+        this.broken("I14", `lead ${lead._id} ended ${lead.outcome} (${code ?? "no error"}) and was never dialled`);
     }
   }
 

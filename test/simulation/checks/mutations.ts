@@ -92,6 +92,13 @@ export const MUTATIONS: Record<string, Change> = {
     (set(o)["status"] === "FINISHED" || set(o)["status"] === "RETRY")
       ? without(o, "status", "claim_no")
       : o,
+  /** A technical fault ends a lead that was not dialled. */
+  "fault-finishes": (o) => {
+    if (!onLeads(o) || !("faults" in set(o))) return o;
+    const { due_at: _due, faults: _faults, held: _held, ...rest } = set(o);
+    const ended = { ...rest, status: "FINISHED", outcome: "failed", finished_at: set(o)["updated_at"] };
+    return { ...o, update: { ...(o.update as Doc), $set: ended as Doc } };
+  },
   /** A lead is aborted whatever it is doing. */
   "abort-without-guard": (o) => (onLeads(o) && set(o)["outcome"] === "ABORTED" ? without(o, "status") : o),
   /** FINISHED is written, the report is not owed in the same write. */
