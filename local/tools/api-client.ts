@@ -4,12 +4,17 @@ import type { AnswerOf, Given, Method, PathsWith } from "../../deploy/client/sha
 export class ApiFailure extends Error {
   readonly status: number;
   readonly code: string;
-  constructor(status: number, code: string, detail: string) {
+  /** The answer's Retry-After; null: it has none. */
+  readonly retry_after_seconds: number | null;
+  constructor(status: number, code: string, detail: string, retry_after_seconds: number | null = null) {
     super(`${status} ${code}: ${detail}`);
     this.status = status;
     this.code = code;
+    this.retry_after_seconds = retry_after_seconds;
   }
 }
+
+const secondsIn = (header: string | null): number | null => (header === null ? null : Number(header));
 
 /** What may be left out altogether where nothing in it must be given. */
 type GivenAs<G> = object extends G ? [given?: G] : [given: G];
@@ -77,6 +82,7 @@ export function apiClient(baseUrl: string, token: string | null): Client {
         answer.status,
         problem.code ?? "?",
         [problem.detail ?? problem.title ?? text, faults].filter(Boolean).join(" — "),
+        secondsIn(answer.headers.get("retry-after")),
       );
     },
   };

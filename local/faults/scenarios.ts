@@ -1,0 +1,132 @@
+import { ApiFailure } from "../tools/api-client.ts";
+import { callee } from "../harness/lead-pusher.ts";
+import { after, until } from "../harness/stage.ts";
+import { cut, openFor, ringsTwice, unfinished } from "./judge.ts";
+import type { Scene, SceneOptions } from "./scene.ts";
+
+/** A fault, what must hold while it lasts and after it, and how its scene is set. */
+export interface Scenario {
+  /** One line, for people. */
+  about: string;
+  /** How long the fault lasts where nothing else is asked for, seconds. */
+  seconds: number;
+  scene(seconds: number): Pick<SceneOptions, "timeScale" | "leaseSeconds" | "provider">;
+  /** Plays it; what did not hold, one line each. */
+  play(scene: Scene, seconds: number): Promise<string[]>;
+}
+
+const SECOND_MS = 1000;
+/** Everything goes on this soon after the return of what was away. */
+const RESUMES_MS = 2000;
+const CONVERSATIONS = 4;
+/** A call whose end was asked for while nobody could hear it ends this soon after somebody can. */
+const ENDS_WITHIN_MS = 10_000;
+const PROBE_MS = 50;
+
+/** Time enough for the conversations of the scene to last longer than the fault. */
+const slowEnough = (seconds: number): number => Math.max(1, Math.min(10, Math.round(30 / seconds)));
+
+/** A push while the service can't take it: refused at once, and told when to come back. */
+async function refusedPush({ pusher, say }: Scene): Promise<string[]> {
+  const began = performance.now();
+  const answer = await pusher.push(callee(9000, "06")).then(
+    () => null,
+    (error: unknown) => error,
+  );
+  const ms = Math.round(performance.now() - began);
+  if (answer === null) return ["a push was taken while the bus was away"];
+  if (!(answer instanceof ApiFailure)) return [`a push failed without an answer: ${String(answer)}`];
+  say(`a push was answered ${answer.status} after ${ms} ms`);
+  return [
+    ...(answer.status === 503 ? [] : [`a push was answered ${answer.status}, not 503`]),
+    ...(answer.retry_after_seconds === null ? ["the refusal says not when to come back (Retry-After)"] : []),
+    ...(ms > RESUMES_MS ? [`a push was refused only after ${ms} ms`] : []),
+  ];
+}
+
+/** Milliseconds until a push is taken again. */
+async function resumed(scene: Scene): Promise<number> {
+  const began = performance.now();
+  await until("a push to be taken", () => scene.push("06", 1).then(Boolean, () => undefined), 60_000, PROBE_MS);
+  return Math.round(performance.now() - began);
+}
+
+/** What is away for a while: conversations under way go on, nothing is lost or rung twice, and all resumes by itself. */
+async function awayFor(
+  scene: Scene,
+  seconds: number,
+  what: { leave(): Promise<void>; comeBack(): Promise<void>; meanwhile(): Promise<string[]> },
+): Promise<string[]> {
+  await scene.push("01", CONVERSATIONS * 2);
+  const underWay = await scene.talking(CONVERSATIONS);
+  const away = after(seconds * SECOND_MS);
+  await what.leave();
+  const found = await what.meanwhile();
+  await away;
+  await what.comeBack();
+  const resumedMs = await resumed(scene);
+  scene.say(`${underWay.size} conversations were under way; a push was taken ${resumedMs} ms after the return`);
+  const seen = await scene.witnesses();
+  return [
+    ...found,
+    ...(resumedMs > RESUMES_MS ? [`a push was taken only ${resumedMs} ms after the return`] : []),
+    ...ringsTwice(seen),
+    ...cut(seen, underWay, "confirmed"),
+    ...unfinished(seen),
+  ];
+}
+
+/** The faults by name, in the order of `npm run faults -- --list`. */
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  "bus-away": {
+    about: "the NATS server is killed in mid-conversation and comes back",
+    seconds: 10,
+    scene: (seconds) => ({ timeScale: slowEnough(seconds), leaseSeconds: 5, provider: "PROVIDER_ONE" }),
+    play: (scene, seconds) =>
+      awayFor(scene, seconds, {
+        leave: () => scene.bus(false),
+        comeBack: () => scene.bus(true),
+        meanwhile: () => refusedPush(scene),
+      }),
+  },
+  "store-away": {
+    about: "the database can't be reached in mid-conversation and comes back",
+    seconds: 10,
+    scene: (seconds) => ({ timeScale: slowEnough(seconds), leaseSeconds: 5, provider: "PROVIDER_ONE" }),
+    play: (scene, seconds) =>
+      awayFor(scene, seconds, {
+        leave: () => scene.store.refuse(true),
+        comeBack: () => scene.store.refuse(false),
+        meanwhile: () => Promise.resolve([]),
+      }),
+  },
+  "dialers-away": {
+    about: "every dialer is killed at the end of conversations whose leads are called again (F1)",
+    seconds: 3,
+    scene: () => ({ timeScale: 4, leaseSeconds: 5, provider: "PROVIDER_THREE" }),
+    async play(scene, seconds) {
+      await scene.callAgainAfter("confirmed");
+      const dialers = ["dialer", "dialer-2"].flatMap((name) => scene.product.stack.children.get(name) ?? []);
+      await scene.push("01", CONVERSATIONS);
+      const count = (said: string): number => scene.product.log.filter(({ event }) => event === said).length;
+      await until(
+        "conversations to begin",
+        () => count("talk.started") >= CONVERSATIONS || undefined,
+        60_000,
+        PROBE_MS,
+      );
+      await Promise.all(dialers.map((dialer) => dialer.down("SIGKILL")));
+      const underWay = await scene.talking(1);
+      const ends = count("talk.started");
+      await until("conversations to end", () => count("talk.ended") >= ends || undefined, 120_000, PROBE_MS);
+      await after(seconds * SECOND_MS);
+      await Promise.all(dialers.map((dialer) => dialer.up()));
+      const back = Date.now();
+      await scene.over(underWay, ENDS_WITHIN_MS * 2);
+      const seen = await scene.witnesses();
+      const calls = seen.calls.length;
+      scene.say(`${underWay.size} conversations ended without a dialer; ${calls} calls in all`);
+      return [...openFor(seen, underWay, back, ENDS_WITHIN_MS), ...ringsTwice(seen), ...unfinished(seen)];
+    },
+  },
+};

@@ -1,0 +1,138 @@
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
+import { startBusProxy, type BusProxy } from "../harness/bus-proxy.ts";
+import { callee, startPushing, type Pusher } from "../harness/lead-pusher.ts";
+import { startProduct, type LedgerCall, type Product } from "../harness/product.ts";
+import { until } from "../harness/stage.ts";
+import { startTcpProxy, through, type TcpProxy } from "../harness/tcp-proxy.ts";
+import { leadByApi, type Witnesses } from "./judge.ts";
+
+/** How a scene is set. Seconds are real ones; `timeScale`: how much faster than life people and carriers are. */
+export interface SceneOptions {
+  timeScale: number;
+  leaseSeconds: number;
+  provider: Provider;
+  say(line: string): void;
+}
+
+/** The split product with proxies before bus and database, a client that pushes, and witnesses from outside. */
+export interface Scene {
+  product: Product;
+  pusher: Pusher;
+  store: TcpProxy;
+  say(line: string): void;
+  /** Bus server and every connection to it gone, or back. */
+  bus(there: boolean): Promise<void>;
+  /** Leads whose conversation ends like this are called again a second later. */
+  callAgainAfter(outcome: string): Promise<void>;
+  /** Pushes leads whose callees behave like this; their ids. */
+  push(who: string, count: number): Promise<string[]>;
+  /** Waits until so many conversations are under way; the carrier's names of them. */
+  talking(count: number): Promise<Set<string>>;
+  /** Waits until these calls are over or so many milliseconds have passed. */
+  over(sids: ReadonlySet<string>, limitMs: number): Promise<void>;
+  /** What the witnesses say once every lead is finished and every call over, or at the end of patience. */
+  witnesses(): Promise<Witnesses>;
+  end(): Promise<void>;
+}
+
+const PATIENCE_MS = 150_000;
+const POLL_MS = 200;
+
+const isLive = ({ ended_at }: LedgerCall): boolean => ended_at === null;
+
+/** The eyes of a scene: the carrier's ledger and the API. `ids`: the leads that were pushed. */
+function observers(
+  product: Product,
+  pusher: Pusher,
+  ids: readonly string[],
+): Pick<Scene, "talking" | "over" | "witnesses"> {
+  const ledger = (): Promise<LedgerCall[]> => product.ledgerCalls();
+  const leads = () => Promise.all(ids.map((id) => leadByApi(pusher.client, id)));
+  return {
+    async talking(count) {
+      const live = await until(
+        `${count} conversations`,
+        async () => {
+          const found = (await ledger()).filter((c) => isLive(c) && c.answered_at !== null);
+          return found.length >= count ? found : undefined;
+        },
+        PATIENCE_MS,
+        POLL_MS,
+      );
+      return new Set(live.map(({ sid }) => sid));
+    },
+    async over(sids, limitMs) {
+      await until(
+        "the calls to end",
+        async () => !(await ledger()).some((c) => sids.has(c.sid) && isLive(c)) || undefined,
+        limitMs,
+        POLL_MS,
+      ).catch(() => undefined);
+    },
+    async witnesses() {
+      const quiet = async (): Promise<Witnesses> => ({ calls: await ledger(), leads: await leads() });
+      return until(
+        "quiet",
+        async () => {
+          const seen = await quiet();
+          return seen.calls.some(isLive) || seen.leads.some(({ status }) => status !== "FINISHED") ? undefined : seen;
+        },
+        PATIENCE_MS,
+        POLL_MS,
+      ).catch(quiet);
+    },
+  };
+}
+
+/** Sets the scene. */
+export async function setScene({ timeScale, leaseSeconds, provider, say }: SceneOptions): Promise<Scene> {
+  let proxy: BusProxy | null = null;
+  let store: TcpProxy | null = null;
+  const product = await startProduct({
+    split: true,
+    timeScale,
+    providers: [provider],
+    replicas: { dialer: 2 },
+    env: { LEASE_SECONDS: String(leaseSeconds), SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "500" },
+    between: {
+      bus: (url, child) => (proxy ??= startBusProxy(url)).urlFor(child),
+      store: async (url) => through((store ??= await startTcpProxy(url)), url),
+    },
+  });
+  const pusher = await startPushing(product);
+  const template_id = product.sample.campaigns.find((c) => c.provider === provider)?.template_id ?? "";
+  const ids: string[] = [];
+  if (proxy === null || store === null) throw new Error("the stack asked for no proxies");
+  const [theBus, theStore]: [BusProxy, TcpProxy] = [proxy, store];
+  return {
+    product,
+    pusher,
+    store: theStore,
+    say,
+    ...observers(product, pusher, ids),
+    async bus(there) {
+      const nats = product.stack.children.get("nats");
+      if (there) {
+        await nats?.up();
+        theBus.away(false);
+      } else {
+        theBus.away(true);
+        await nats?.down("SIGKILL");
+      }
+    },
+    async callAgainAfter(outcome) {
+      await product.admin.ask("PUT", "/templates/{id}", { path: { id: template_id }, body: { retry_on: [outcome] } });
+    },
+    async push(who, count) {
+      const numbers = Array.from({ length: count }, (_, i) => callee(ids.length + i, who));
+      const pushed = await pusher.insistAll(numbers, { template_id });
+      ids.push(...pushed);
+      return pushed;
+    },
+    async end() {
+      await product.stop();
+      await theBus.close();
+      await theStore.close();
+    },
+  };
+}
