@@ -1,9 +1,11 @@
+import { benchMixed } from "./schedule/mixed-versions.ts";
 import { benchPush } from "./push/push.ts";
 import { benchSchedule } from "./schedule/schedule.ts";
 import { benchVoice } from "./voice/voice.ts";
 import { benchWebhook } from "./webhook/webhook.ts";
 
 const BENCHES: Record<string, () => Promise<void>> = {
+  mixed: () => benchMixed({ perSecond: 20, seconds: 8, rounds: 3, largePerSecond: 4 }),
   push: benchPush,
   schedule: benchSchedule,
   voice: benchVoice,

@@ -16,7 +16,8 @@ export interface JudgedLead {
 }
 
 const time = (iso: string | null, else_: number): number => (iso === null ? else_ : Date.parse(iso));
-const leadOf = ({ reference }: LedgerCall): string => reference?.split(".")[0] ?? "";
+/** The lead that a call was placed for. */
+export const leadOf = ({ reference }: LedgerCall): string => reference?.split(".")[0] ?? "";
 
 /** Reads a lead over the API. */
 export async function leadByApi(client: Client, lead_id: string): Promise<JudgedLead> {

@@ -4,7 +4,7 @@ import { callee, startPushing, type Pusher } from "../harness/lead-pusher.ts";
 import { startProduct, type LedgerCall, type Product } from "../harness/product.ts";
 import { until } from "../harness/stage.ts";
 import { startTcpProxy, through, type TcpProxy } from "../harness/tcp-proxy.ts";
-import { leadByApi, type Witnesses } from "./judge.ts";
+import { leadByApi, leadOf, type Witnesses } from "./judge.ts";
 
 /** How a scene is set. Seconds are real ones; `timeScale`: how much faster than life people and carriers are. */
 export interface SceneOptions {
@@ -53,7 +53,11 @@ function observers(
       const live = await until(
         `${count} conversations`,
         async () => {
-          const found = (await ledger()).filter((c) => isLive(c) && c.answered_at !== null);
+          // an answered call is no conversation before its media have joined
+          const begun = new Set(
+            product.log.filter(({ event }) => event === "talk.started").map((line) => line["lead_id"]),
+          );
+          const found = (await ledger()).filter((c) => isLive(c) && begun.has(leadOf(c)));
           return found.length >= count ? found : undefined;
         },
         PATIENCE_MS,

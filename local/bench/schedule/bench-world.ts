@@ -34,7 +34,7 @@ export interface World {
 }
 
 /** How a world is started. `onDeath` hears of processes that die. */
-export interface WorldOptions extends Partial<Pick<StackOptions, "replicas">> {
+export interface WorldOptions extends Partial<Pick<StackOptions, "replicas" | "treeOf">> {
   split?: boolean;
   env?: Record<string, string>;
   onDeath?: (said: string) => void;
@@ -98,7 +98,13 @@ async function makeTenant(
 }
 
 /** Starts a world in a folder of its own. */
-export async function startWorld({ split = false, env = {}, replicas, onDeath }: WorldOptions = {}): Promise<World> {
+export async function startWorld({
+  split = false,
+  env = {},
+  replicas,
+  treeOf,
+  onDeath,
+}: WorldOptions = {}): Promise<World> {
   const path = mkdtempSync(join(tmpdir(), "callagent-bench-"));
   const folder = openFolder(path, false);
   let errors = 0;
@@ -113,6 +119,7 @@ export async function startWorld({ split = false, env = {}, replicas, onDeath }:
     timeScale: 1,
     seed: "bench",
     ...(replicas ? { replicas } : {}),
+    ...(treeOf ? { treeOf } : {}),
     between: { carrier: () => Promise.resolve(recorder.url) },
     env: { LOG_LEVEL: "warn", PROVIDER_ONE_CALLS_PER_SECOND: "0", SCHEDULER_BATCH: "200", ...env },
     onLog: (line) => {

@@ -1,0 +1,123 @@
+import { randomUUID } from "node:crypto";
+import { previousTree } from "../../harness/previous-version.ts";
+import { ROOT } from "../../tools/stack/project-root.ts";
+import { lineOf, median, quantile, type Figures } from "../figures.ts";
+import { startWorld, type Tenant, type World } from "./bench-world.ts";
+import { lateness } from "./latency.ts";
+
+/** How it is measured: leads a second of the tenant that is watched, for so long, so often, alone and beside the other in turn. */
+export interface MixedOptions {
+  perSecond: number;
+  seconds: number;
+  rounds: number;
+  /** Pushes a second of the largest legal size, by the other tenant. */
+  largePerSecond: number;
+}
+
+const REPLICAS = {
+  scheduler: 2,
+  dialer: 2,
+  leads: 2,
+  conversation: 2,
+  config: 2,
+  numbers: 2,
+  blacklist: 2,
+  merchants: 2,
+  auth: 2,
+  webhook: 2,
+};
+const QUEUES = 5;
+const SLOTS = 200;
+/** A payload is 256 KiB of JSON at most; this leaves room for its other fields. */
+const LARGE_BYTES = 261_000;
+const ENDED_MS = 120_000;
+const POLL_MS = 250;
+const SECOND_MS = 1000;
+
+const wait = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+
+/** Pushes the largest legal leads until it is told to stop; the ids of those that were taken. */
+function pushLarge({ client }: World, { queues, reseller_id, merchant_id }: Tenant, perSecond: number) {
+  const enough = new AbortController();
+  const pushes: Promise<string | null>[] = [];
+  const one = async (n: number): Promise<string | null> => {
+    const body = {
+      request_id: randomUUID(),
+      template_id: queues[n % queues.length]?.template_id ?? "",
+      reseller_id,
+      merchant_id,
+      payload: {
+        customer_mobile_number: `+1212${3_000_000 + n}`,
+        customer_name: "Ada",
+        order_id: "NW-1",
+        amount: "10.00",
+        delivery_date: "Monday",
+        notes: "x".repeat(LARGE_BYTES),
+      },
+    };
+    try {
+      return (await client.ask("POST", "/leads", { body })).lead_call_tracker_id;
+    } catch (error) {
+      console.log(`  a large push was not taken: ${String(error).slice(0, 160)}`);
+      return null;
+    }
+  };
+  const load = (async () => {
+    while (!enough.signal.aborted) {
+      pushes.push(one(pushes.length));
+      await wait(SECOND_MS / perSecond);
+    }
+  })();
+  return async (): Promise<string[]> => {
+    enough.abort();
+    await load;
+    return (await Promise.all(pushes)).filter((id) => id !== null);
+  };
+}
+
+/** How many of these leads were not dialled before they ended, or have not ended in time. */
+async function lostOf(world: World, ids: readonly string[]): Promise<{ unfinished: number; undialled: number }> {
+  const open = () => world.leads.countDocuments({ _id: { $in: [...ids] }, status: { $ne: "FINISHED" } });
+  const end = Date.now() + ENDED_MS;
+  while ((await open()) > 0 && Date.now() < end) await wait(POLL_MS);
+  return {
+    unfinished: await open(),
+    undialled: await world.leads.countDocuments({ _id: { $in: [...ids] }, status: "FINISHED", attempt_count: 0 }),
+  };
+}
+
+/** Row "one tenant's largest pushes, half the replicas of the previous version": the other tenant's due → dial beside its figure alone. */
+export async function benchMixed(o: MixedOptions): Promise<void> {
+  const previous = await previousTree();
+  const world = await startWorld({
+    split: true,
+    replicas: REPLICAS,
+    treeOf: (child) => (child.endsWith("-2") ? previous.root : ROOT),
+  });
+  try {
+    const [busy, large] = [await world.tenant(QUEUES, SLOTS), await world.tenant(QUEUES, SLOTS)];
+    const alone: Figures = { name: "alone, p99", rounds: [] };
+    const beside: Figures = { name: "beside large pushes, p99", rounds: [] };
+    const ids: string[] = [];
+    const run = { ...o, parked: 0, few: 0 };
+    await lateness({ world, busy }, run);
+    for (let i = 0; i < o.rounds; i++) {
+      alone.rounds.push(quantile(await lateness({ world, busy }, run), 0.99));
+      const stop = pushLarge(world, large, o.largePerSecond);
+      beside.rounds.push(quantile(await lateness({ world, busy }, run), 0.99));
+      ids.push(...(await stop()));
+    }
+    console.log([alone, beside].map((f) => lineOf(f, undefined, "ms")).join("\n"));
+    console.log(`beside / alone: ${(median(beside.rounds) / median(alone.rounds)).toFixed(2)}`);
+    const { unfinished, undialled } = await lostOf(world, ids);
+    console.log(
+      `${ids.length} leads of ${LARGE_BYTES} bytes: ${unfinished} not finished, ${undialled} ended undialled`,
+    );
+  } finally {
+    await world.stop();
+    previous.remove();
+  }
+}
