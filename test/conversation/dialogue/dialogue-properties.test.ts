@@ -208,6 +208,8 @@ test("history and transcript hold only what was heard or said, in the same words
         for (const e of effects) {
           if (e.type === "say") note(said, e.text);
           if (e.type === "end") note(said, e.goodbye);
+          // a carrier that says it by itself reports that it was handed the message
+          if (e.type === "await_beep") note(said, e.message);
         }
         for (const l of after.transcript) expect(l.role === "user" ? uttered : said).toContain(l.content);
         for (const m of after.history) {
