@@ -83,7 +83,7 @@ describe("our requests are those of Plivo's own client", () => {
       "dial",
       (c) => c.dial(request("+15551110001", base)),
       () =>
-        calls.create("15005550006", "15551110001", `${at("answer")}?media=a1b2`, {
+        calls.create("15005550006", "15551110001", `${at("answer")}?media=a1b2&lang=en-US`, {
           answerMethod: "POST",
           ringUrl: at("status"),
           ringMethod: "POST",
