@@ -5,7 +5,13 @@ import { crashPoint } from "../../../shared/process/crash.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { pollAgain, notDialled, place, refuse } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
-import { callbackBase, DIAL_TIMEOUT_MS, type DialAnswer, type DialRequest } from "../carriers/carrier-port.ts";
+import {
+  callbackBase,
+  DIAL_TIMEOUT_MS,
+  type CarrierPort,
+  type DialAnswer,
+  type DialRequest,
+} from "../carriers/carrier-port.ts";
 import { finishCall } from "../call/close-call.ts";
 import type { HeldPermit } from "./dial-permit.ts";
 import type { Release } from "./early-stop.ts";
@@ -33,7 +39,7 @@ export interface Clearance {
 
 /** The carrier's own client gives up at DIAL_TIMEOUT_MS; this much later we do, whatever it does. */
 const DIAL_TIMEOUT_MARGIN_MS = 1000;
-/** K5 lies in the middle of a request: this long after its start it has left, and no answer is known. */
+/** K5 lies in the middle of a request: this long after its first byte has left the carrier has it, and no answer is known. */
 const K5_AFTER_MS = 100;
 
 /** Why the request may not go out any more, at the last moment before it would; null: it may. */
@@ -66,6 +72,21 @@ function requestOf(
   };
 }
 
+/** K5: the process dies once the request has left. */
+async function dieInTheMiddle(deps: DialerParts, carrier: CarrierPort, request: DialRequest): Promise<DialAnswer> {
+  const left = Promise.withResolvers<void>();
+  const may_leave = (): boolean => {
+    const may = request.may_leave?.() ?? true;
+    if (may) left.resolve();
+    return may;
+  };
+  const asked = carrier.dial({ ...request, may_leave });
+  await Promise.race([left.promise, asked]);
+  await deps.clock.wait(K5_AFTER_MS);
+  crashPoint(deps.env, "K5");
+  return asked;
+}
+
 /** Asks the carrier once, within the time a dial request may take. */
 async function askOnce(deps: DialerParts, order: DialJob, request: DialRequest): Promise<DialAnswer> {
   const answered = new AbortController();
@@ -74,11 +95,8 @@ async function askOnce(deps: DialerParts, order: DialJob, request: DialRequest):
     return { kind: "uncertain", reason: "the carrier did not answer in time" };
   };
   try {
-    const asked = deps.carriers.of(order.provider).dial(request);
-    if (deps.env.CRASH_AT === "K5") {
-      await deps.clock.wait(K5_AFTER_MS);
-      crashPoint(deps.env, "K5");
-    }
+    const carrier = deps.carriers.of(order.provider);
+    const asked = deps.env.CRASH_AT === "K5" ? dieInTheMiddle(deps, carrier, request) : carrier.dial(request);
     return await Promise.race([asked, overtime()]);
   } finally {
     answered.abort();
