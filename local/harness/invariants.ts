@@ -245,6 +245,16 @@ export async function quiet(
   });
 }
 
+/** Where a lead and its calls stand, in one line. */
+function stateOf(id: string, { leads, attempts, calls }: Evidence): string {
+  const lead = leads.find(({ _id }) => _id === id);
+  const of = attempts
+    .filter(({ lead_id }) => lead_id === id)
+    .map((a) => `${a._id.slice(-2)} ${a.state} ${a.ended ?? ""}`);
+  const seen = calls.filter((c) => leadOf(c) === id).map((c) => `${c.status} ${c.ended_at ?? "open"}`);
+  return `${id} ${lead?.status} ${lead?.held?.why ?? ""} due ${lead?.due_at?.toISOString()} lease ${lead?.lease_until?.toISOString()}; calls ${of.join(", ")}; carrier ${seen.join(", ")}`;
+}
+
 /** Waits until these leads are FINISHED and their reports have come, whatever else is under way. */
 export async function ended(product: Product, ids: readonly string[], deadlineMs = QUIET_MS): Promise<Evidence> {
   let missing: string[] = [];
@@ -254,7 +264,7 @@ export async function ended(product: Product, ids: readonly string[], deadlineMs
       const evidence = await gather(product);
       const over = new Set(evidence.leads.filter((l) => l.status === "FINISHED").map((l) => l._id));
       const told = new Set(evidence.delivered.map((d) => d.lead_id));
-      missing = ids.filter((id) => !over.has(id) || !told.has(id));
+      missing = ids.filter((id) => !over.has(id) || !told.has(id)).map((id) => stateOf(id, evidence));
       return missing.length === 0 ? evidence : undefined;
     },
     deadlineMs,

@@ -40,7 +40,7 @@ export interface Clearance {
 /** The carrier's own client gives up at DIAL_TIMEOUT_MS; this much later we do, whatever it does. */
 const DIAL_TIMEOUT_MARGIN_MS = 1000;
 /** K5 lies in the middle of a request: this long after its first byte has left the carrier has it, and no answer is known. */
-const K5_AFTER_MS = 100;
+const K5_AFTER_MS = 400;
 
 /** Why the request may not go out any more, at the last moment before it would; null: it may. */
 function tooLate(deps: DialerParts, { intentMs }: Clearance, ring_seconds: number): string | null {

@@ -76,7 +76,7 @@ describe("a process that dies", () => {
     const { d, clock, order, tick } = await dyingAt("K5", "07");
     await until("the ring", async () => (await rings(d, order)) === 1 || undefined);
     expect(kill).not.toHaveBeenCalled();
-    await clock.advance(100);
+    await clock.advance(400);
     await crashed();
     expect(await d.calls.findOne({ _id: refOf(order) })).not.toHaveProperty("carrier_call_id");
     const call = await callIs(d, order, "adoption", (c) => c.carrier_call_id !== undefined, tick);
