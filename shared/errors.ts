@@ -166,5 +166,10 @@ export function codeOf(error: unknown): ErrorCode {
   return "INTERNAL";
 }
 
+const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set(["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY"]);
+
+/** True for a code that says nothing of what was asked for: whoever was asked was out of reach, or had no room. */
+export const isOutOfReach = (code: ErrorCode): boolean => OUT_OF_REACH.has(code);
+
 /** True when the thrown thing is a failure of this code. */
 export const isFailure = (error: unknown, code: ErrorCode): boolean => codeOf(error) === code;

@@ -95,6 +95,9 @@ const ENGLISH = PHRASES["en"] as Phrases;
 /** The languages that have sentences of their own. */
 export const PHRASE_LANGUAGES: readonly string[] = Object.keys(PHRASES);
 
+/** The query field of a callback's address that names the conversation's language: the dialer writes it, the gateway reads it. */
+export const LANGUAGE_FIELD = "lang";
+
 /** A BCP 47 language without its region, as speech models name it. */
 export const languageOf = (bcp47: string): string => bcp47.toLowerCase().split(/[-_]/)[0] ?? "";
 

@@ -1,7 +1,7 @@
 import type { Bus } from "../../shared/bus/bus.ts";
 import type { Farewell } from "../../shared/contracts/dialer.ts";
-import { codeOf, type ErrorCode } from "../../shared/errors.ts";
-import { languageOf } from "../../shared/phrases.ts";
+import { codeOf, isOutOfReach } from "../../shared/errors.ts";
+import { LANGUAGE_FIELD, languageOf } from "../../shared/phrases.ts";
 import type { ProcessDeps } from "../../shared/process/process-deps.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
 
@@ -10,13 +10,8 @@ const REFRESH_MS = 60_000;
 /** Until there are any, this often. */
 const FIRST_MS = 1000;
 const FALLBACK_LANGUAGE = "en";
-/** The query field of a callback's address that names the conversation's language. */
-const LANGUAGE_FIELD = "lang";
 /** Where the address asked is only read for its query. */
 const ANY_ORIGIN = "http://localhost";
-
-/** The dialer can't be asked, or not now; its own refusals are its answer. */
-const AWAY: ReadonlySet<ErrorCode> = new Set(["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY"]);
 
 /**
  * How long a document is waited for, ms. Whoever answered hears nothing until it comes; a later one may take as long as the conversation's own limit
@@ -46,7 +41,8 @@ export function createFarewells({ clock, log }: Pick<ProcessDeps, "clock" | "log
   let documents: readonly Farewell[] = [];
   return {
     after(error, { provider, kind, path }) {
-      if (!AWAY.has(codeOf(error))) return null;
+      // the dialer's own refusals are its answer
+      if (!isOutOfReach(codeOf(error))) return null;
       const said = languageOf(new URL(path, ANY_ORIGIN).searchParams.get(LANGUAGE_FIELD) ?? FALLBACK_LANGUAGE);
       const fitting = documents.filter((d) => d.provider === provider && d.kind === kind);
       return (

@@ -4,7 +4,7 @@ import { chunks } from "../../shared/batching.ts";
 import { plusMs } from "../../shared/time/clock.ts";
 import { MAX_EVENTS_PER_REQUEST, type WebhookEvent } from "../../shared/contracts/webhook.ts";
 import { crashPoint } from "../../shared/process/crash.ts";
-import { codeOf, type ErrorCode } from "../../shared/errors.ts";
+import { codeOf, isOutOfReach } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import type { LeadDoc } from "./leads.model.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
@@ -16,13 +16,6 @@ const REQUESTS_AT_ONCE = 2;
 /** Events of a refused request that are sent alone, at once. */
 const SINGLES_AT_ONCE = 10;
 const RETRY_MS = 5000;
-/** Errors that are not caused by the events themselves. */
-const UNREACHABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  "DEPENDENCY_DOWN",
-  "TIMEOUT",
-  "STORE_UNAVAILABLE",
-  "BUSY",
-]);
 
 interface EventDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log"> {
   leads: LeadsRepository;
@@ -53,7 +46,7 @@ async function enqueueEvents(deps: EventDeps, events: readonly WebhookEvent[]): 
     await deps.bus.call("webhook.enqueueMany", { reports: [...events] });
     await deps.leads.eventsEnqueued(ids);
   } catch (error) {
-    if (others.length > 0 && !UNREACHABLE.has(codeOf(error))) {
+    if (others.length > 0 && !isOutOfReach(codeOf(error))) {
       await pLimit(SINGLES_AT_ONCE).map(events, (event) => enqueueEvents(deps, [event]));
       return;
     }

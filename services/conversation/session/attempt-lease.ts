@@ -1,7 +1,7 @@
 import { exponentialMs } from "../../../shared/time/backoff.ts";
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
-import { codeOf, type ErrorCode } from "../../../shared/errors.ts";
+import { codeOf, isOutOfReach, type ErrorCode } from "../../../shared/errors.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { keepLease } from "../../../shared/time/lease-keeper.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
@@ -12,8 +12,6 @@ const SETTLE_MAX_MS = 5000;
 const MAX_REFUSALS = 20;
 /** How long a settle is tried whose leads service can't be reached, past the end of the lease: the attempt is this owner's while it lives. */
 const MAX_SETTLE_MS = 3_600_000;
-/** Failures that say nothing of the facts. */
-const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set(["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY"]);
 
 /** Dependencies of a lease. */
 export interface AttemptLeaseDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
@@ -83,7 +81,7 @@ export function holdAttemptLease(deps: AttemptLeaseDeps) {
         if (code === null) return true;
         await keep();
         const pause = exponentialMs(tries, SETTLE_BASE_MS, SETTLE_MAX_MS);
-        if (!OUT_OF_REACH.has(code)) refusals++;
+        if (!isOutOfReach(code)) refusals++;
         if (clock.monotonicMs() + pause >= untilMs || lease.signal.aborted) return false;
         await clock.wait(pause, leaving.aborted ? lease.signal : AbortSignal.any([lease.signal, leaving]));
       }

@@ -275,9 +275,6 @@ export interface CarrierPort {
   continueInbound?(request: SignedRequest): Promise<void>;
 }
 
-/** The query field of a callback's address that names the conversation's language, for `farewellDocument`. */
-export const LANGUAGE_FIELD = "lang";
-
 /** Address under which a provider's callbacks come in; `/<kind>/<call_ref>` is put behind it. */
 export const callbackBase = ({ PUBLIC_HTTP_URL }: { PUBLIC_HTTP_URL: string }, provider: string): string =>
   `${PUBLIC_HTTP_URL}/carriers/${provider}`;

@@ -1,13 +1,11 @@
 import { isRefused } from "../../../shared/database/database-errors.ts";
-import { codeOf, type ErrorCode } from "../../../shared/errors.ts";
+import { codeOf, isOutOfReach } from "../../../shared/errors.ts";
 
-/** A service or the database is away: asking for less does not help. */
-const AWAY: ReadonlySet<ErrorCode> = new Set(["DEPENDENCY_DOWN", "TIMEOUT", "BUSY", "STORE_UNAVAILABLE"]);
 /** Items that fail alone before the rest of a failed part is not asked for any more. */
 const MAX_ALONE = 10;
 
 /** Whether an error says nothing about what was asked for: whatever is asked now fails. */
-export const isAway = (error: unknown): boolean => AWAY.has(codeOf(error)) || isRefused(error);
+export const isAway = (error: unknown): boolean => isOutOfReach(codeOf(error)) || isRefused(error);
 
 /**
  * Reads for a list, and where that fails for halves of it, down to single items: what can't be read must not keep the rest from being read. `read` keeps

@@ -1,4 +1,5 @@
-import { LANGUAGE_FIELD, type DialRequest, type MediaTarget } from "../carrier-port.ts";
+import { LANGUAGE_FIELD } from "../../../../shared/phrases.ts";
+import type { DialRequest, MediaTarget } from "../carrier-port.ts";
 import { STREAM_FIELD, streamValue } from "./callbacks.ts";
 
 /** A number as Plivo takes it: without the plus. */

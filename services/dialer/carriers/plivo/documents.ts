@@ -1,5 +1,6 @@
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
-import { LANGUAGE_FIELD, type InboundCall, type InboundDecision } from "../carrier-port.ts";
+import { LANGUAGE_FIELD } from "../../../../shared/phrases.ts";
+import type { InboundCall, InboundDecision } from "../carrier-port.ts";
 import { bare } from "./dial-request.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
 import { recognitionLanguage, speechVoice } from "./voices.ts";
