@@ -7,6 +7,7 @@ import { recordingStores } from "../../shared/storage/recordings.ts";
 import { createBackground } from "./background.ts";
 import { callSchema } from "./call/calls.model.ts";
 import { createCalls } from "./call/calls.repository.ts";
+import { createUnwritten } from "./call/unwritten.ts";
 import { carrierEventSchema } from "./callbacks/carrier-events.model.ts";
 import { createCarrierEvents } from "./callbacks/carrier-events.repository.ts";
 import { createCarriers } from "./carriers/carrier-registry.ts";
@@ -47,6 +48,7 @@ export function compose(
     draining,
     background,
     calls,
+    unwritten: createUnwritten({ clock, log }),
     trust: createTrustWindow(clock, env.LEASE_SECONDS * MS_PER_SECOND, () =>
       Promise.all([calls.find(NO_CALL), bus.call("leads.reachable", {})]),
     ),

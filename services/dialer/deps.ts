@@ -5,6 +5,7 @@ import type { RecordingStores } from "../../shared/storage/recordings.ts";
 import type { TrustWindow } from "../../shared/process/trust-window.ts";
 import type { Background } from "./background.ts";
 import type { Calls } from "./call/calls.repository.ts";
+import type { Unwritten } from "./call/unwritten.ts";
 import type { CarrierEvents } from "./callbacks/carrier-events.repository.ts";
 import type { AnswerDocument } from "./carriers/carrier-port.ts";
 import type { Carriers } from "./carriers/carrier-registry.ts";
@@ -21,6 +22,8 @@ export interface DialerParts extends Pick<ServiceDeps, "bus" | "clock" | "env" |
   draining: AbortSignal;
   background: Background;
   calls: Calls;
+  /** What is known about calls and waits for the database. */
+  unwritten: Unwritten;
   /** Whether this process may take another's silence for its death. */
   trust: TrustWindow;
   /** Callbacks of the carriers, as received. */

@@ -1,3 +1,4 @@
+import { within } from "../../shared/time/deadline.ts";
 import { service } from "../../shared/bus/bus.ts";
 import { endCall, sendDtmf, transferCall } from "./call/call-control.ts";
 import { callHistory } from "./call/call-history.ts";
@@ -60,6 +61,7 @@ export default service("dialer", (deps) => {
       await attempts.drain(graceMs);
       await loops?.stop();
       await parts.background.drain(graceMs);
+      await within(deps.clock, graceMs, parts.unwritten.retry());
       await Promise.all([parts.preCheckClient.close(), parts.storeClock.stop()]);
     },
   };

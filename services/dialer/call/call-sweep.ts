@@ -113,6 +113,7 @@ export function startLoops(deps: DialerParts, recordings: RecordingWorker): Loop
       await deps.peers.retryReleases().catch((error: unknown) => {
         log.warn({ error: errorForLog(error) }, "number slots could not be released; the next pass tries again");
       });
+      await deps.unwritten.retry();
       const more = await reapply(deps);
       return (await pollDue(deps)) === POLL_BATCH || more;
     }),

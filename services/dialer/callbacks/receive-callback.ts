@@ -39,6 +39,11 @@ export async function receiveCallback(deps: DialerParts, raw: RawCallback): Prom
   return receiveOfCall(deps, carrier, { ...raw, kind });
 }
 
+/** A callback that could not be stored when it came. */
+async function storeAndApply(deps: DialerParts, event: CarrierEventDoc): Promise<void> {
+  if (await deps.callbacks.store(event)) await applyCallback(deps, event);
+}
+
 /** A callback of a known call, or of a past one. */
 async function receiveOfCall(
   deps: DialerParts,
@@ -65,7 +70,11 @@ async function receiveOfCall(
     received_at: deps.clock.now(),
     applied: progress.length === 0 && recording === null && cost === null,
   };
-  const first = await deps.callbacks.store(event);
+  const first = await deps.callbacks.store(event).catch((error: unknown) => {
+    // refused, so that the carrier sends it again; not every carrier does
+    if (!event.applied) deps.unwritten.keep(event.ref, `a callback of kind ${kind}`, () => storeAndApply(deps, event));
+    throw error;
+  });
   if (!event.applied) crashPoint(deps.env, "K9");
   if (first && !event.applied) deps.background.run("applying a carrier's callback", () => applyCallback(deps, event));
   const reply = turn === null ? null : await nextXmlReply(deps, raw, call_id, turn);

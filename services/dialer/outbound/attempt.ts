@@ -21,7 +21,7 @@ import { acquirePermit, holdPermit, type DialPermit } from "./dial-permit.ts";
 import { isRecordedByUs, carrierFacts } from "../media/media-target.ts";
 import { placeCall } from "./place-call.ts";
 import { runPreChecks } from "./pre-checks/run-pre-checks.ts";
-import { releaseForFault, stopEarly, stopForError, type EarlyStop } from "./early-stop.ts";
+import { releaseForFault, stopEarly, stopForError, type EarlyStop, type Release } from "./early-stop.ts";
 import { INTENT_DEADLINE_MS } from "../call/call-deadlines.ts";
 import type { DialerParts } from "../deps.ts";
 
@@ -92,13 +92,8 @@ async function yieldPlace(deps: DialerParts, ref: string): Promise<void> {
 }
 
 /** The intent may or may not be written, but no dial request was sent: it is undone, or a tombstone takes its place. */
-async function undo(deps: DialerParts, order: DialJob, call: CallDoc, error: unknown): Promise<void> {
-  deps.log.warn(
-    { call_ref: call._id, error: errorForLog(error) },
-    "an intent could not be written; nothing is dialled",
-  );
+async function undo(deps: DialerParts, order: DialJob, call: CallDoc, release: Release): Promise<void> {
   const now = deps.clock.now();
-  const release = releaseForFault(error, now);
   const there = await deps.calls.findOrVoid(call._id, order, now);
   if (there.state === "VOID") {
     await stopEarly(deps, order, release);
@@ -117,7 +112,12 @@ async function writeIntent(deps: DialerParts, order: DialJob, call: CallDoc): Pr
   try {
     if (await deps.calls.insert(call)) return true;
   } catch (error) {
-    await undo(deps, order, call, error);
+    deps.log.warn(
+      { call_ref: call._id, error: errorForLog(error) },
+      "an intent could not be written; nothing is dialled",
+    );
+    const release = releaseForFault(error, deps.clock.now());
+    await deps.unwritten.write(call._id, "its intent is undone", () => undo(deps, order, call, release));
     return false;
   }
   await yieldPlace(deps, call._id);

@@ -2,7 +2,6 @@ import { plusMs } from "../../../shared/time/clock.ts";
 import type { Prepared } from "../../../shared/contracts/conversation.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
-import { errorForLog } from "../../../shared/process/log.ts";
 import { pollAgain, notDialled, place, refuse } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import {
@@ -103,33 +102,31 @@ async function askOnce(deps: DialerParts, order: DialJob, request: DialRequest):
   }
 }
 
-async function recordPlaced(deps: DialerParts, order: DialJob, call: CallDoc, call_id: string): Promise<void> {
-  const now = deps.clock.now();
-  const moved = await deps.calls.apply(
-    place(call._id, call_id, now, dueAfterPlacing(now, deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null)),
-  );
+async function recordPlaced(
+  deps: DialerParts,
+  order: DialJob,
+  call: CallDoc,
+  call_id: string,
+  placed_at: Date,
+): Promise<void> {
+  const due_at = dueAfterPlacing(deps.clock.now(), deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
+  const moved = await deps.calls.apply(place(call._id, call_id, placed_at, due_at));
   if (moved?.hang_up !== undefined) await hangUpAtCarrier(deps, moved); // the hang-up was requested while the carrier was being asked
   await deps.bus.call("leads.annotate", {
     lead_id: order.lead_id,
     claim_no: order.claim_no,
     call_id,
-    call_initiated_time: (moved?.placed_at ?? now).toISOString(),
+    call_initiated_time: placed_at.toISOString(),
   });
 }
 
-/** Writes down what became of the request, and ends the attempt where it is over. */
-async function record(deps: DialerParts, order: DialJob, call: CallDoc, answer: SentAnswer): Promise<void> {
-  deps.breakers.record(order.provider, answer);
-  const now = deps.clock.now();
+/** Writes down what became of the request, answered at `now`, and ends the attempt where it is over. */
+async function record(deps: DialerParts, order: DialJob, call: CallDoc, answer: SentAnswer, now: Date): Promise<void> {
   if (answer.kind === "placed") {
-    await recordPlaced(deps, order, call, answer.call_id);
+    await recordPlaced(deps, order, call, answer.call_id, now);
     return;
   }
   if (answer.kind === "uncertain") {
-    deps.log.warn(
-      { lead_id: order.lead_id, call_ref: call._id, reason: answer.reason },
-      "it is not known whether the phone rings; the carrier is asked",
-    );
     await deps.calls.apply(pollAgain(call._id, plusMs(now, FIND_EVERY_MS)));
     return;
   }
@@ -175,25 +172,28 @@ async function askInTime(
   }
 }
 
+/** Ends an attempt whose request never left. */
+async function recordUnsent(deps: DialerParts, call: CallDoc, release: Release): Promise<void> {
+  const over = await deps.calls.apply(notDialled(call._id, release, deps.clock.now()));
+  if (over) await finishCall(deps, over);
+}
+
 /** From the intent record on: asks the carrier exactly once, unless that is too late, and writes the answer down. */
 export async function placeCall(deps: DialerParts, order: DialJob, call: CallDoc, clear: Clearance): Promise<void> {
   const answer = await askInTime(deps, order, call, clear);
   if (answer.kind === "release") {
-    const [over] = await Promise.all([
-      deps.calls.apply(notDialled(call._id, answer, deps.clock.now())),
-      clear.permit.unused(),
-    ]);
-    if (over) await finishCall(deps, over);
+    const unsent = (): Promise<void> => recordUnsent(deps, call, answer);
+    await Promise.all([deps.unwritten.write(call._id, "nothing was dialled", unsent), clear.permit.unused()]);
     return;
   }
   crashPoint(deps.env, "K6");
   if (answer.kind === "placed") deps.permitPace.placed();
-  try {
-    await record(deps, order, call, answer);
-  } catch (error) {
-    deps.log.error(
-      { call_ref: call._id, answer: answer.kind, error: errorForLog(error) },
-      "the carrier's answer could not be written down; the call is looked up at the carrier",
+  if (answer.kind === "uncertain")
+    deps.log.warn(
+      { lead_id: order.lead_id, call_ref: call._id, reason: answer.reason },
+      "it is not known whether the phone rings; the carrier is asked",
     );
-  }
+  deps.breakers.record(order.provider, answer);
+  const now = deps.clock.now();
+  await deps.unwritten.write(call._id, "the carrier's answer", () => record(deps, order, call, answer, now));
 }
