@@ -97,7 +97,12 @@ export async function setScene({ timeScale, leaseSeconds, provider, say }: Scene
     timeScale,
     providers: [provider],
     replicas: { dialer: 2 },
-    env: { LEASE_SECONDS: String(leaseSeconds), SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "500" },
+    env: {
+      LEASE_SECONDS: String(leaseSeconds),
+      PLACEMENT_GRACE_SECONDS: "10",
+      SWEEP_INTERVAL_MS: "500",
+      SCHEDULER_INTERVAL_MS: "500",
+    },
     between: {
       bus: (url, child) => (proxy ??= startBusProxy(url)).urlFor(child),
       store: async (url) => through((store ??= await startTcpProxy(url)), url),

@@ -5,8 +5,9 @@ import { until } from "./stage.ts";
 
 const QUIET_MS = 90_000;
 const POLL_MS = 250;
-/** The carrier writes a request down this much after it was sent, at worst, so two can seem closer than they were. */
+/** The carrier writes a request down this much after it was sent, so two can seem closer than they were: a machine that is full holds it up longer. */
 const LEDGER_LAG_MS = 150;
+const LEDGER_LAG_OF_WINDOW = 0.1;
 /** Listed this long before a dial, a number is known to the gate that comes right before the intent. */
 const LISTING_SEEN_MS = 1000;
 const SECOND_MS = 1000;
@@ -100,9 +101,10 @@ function inWindow({ calls, leads, configurations }: Evidence): string[] {
 /** Faults where more than `most` of these instants lie in one sliding window. */
 function crowded(what: string, calls: readonly LedgerCall[], most: number, windowMs: number): string[] {
   const at = calls.map((c) => time(c.placed_at)).toSorted((a, b) => a - b);
+  const lagMs = Math.max(LEDGER_LAG_MS, windowMs * LEDGER_LAG_OF_WINDOW);
   const first = at.find((t, i) => {
     const later = at[i + most];
-    return later !== undefined && later - t < windowMs - LEDGER_LAG_MS;
+    return later !== undefined && later - t < windowMs - lagMs;
   });
   return first === undefined
     ? []

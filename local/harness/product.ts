@@ -73,6 +73,7 @@ export interface ProductOptions extends Pick<StackOptions, "replicas" | "between
 /** Settings under which processes that are stopped are soon missed, end their calls before they go, and no pace of a carrier holds the load back. */
 export const REPLICAS_ENV = {
   LEASE_SECONDS: "5",
+  PLACEMENT_GRACE_SECONDS: "10",
   SWEEP_INTERVAL_MS: "500",
   SCHEDULER_INTERVAL_MS: "300",
   SHUTDOWN_GRACE_SECONDS: "15",

@@ -179,6 +179,13 @@ export const VARIABLES = {
   S3_ACCESS_KEY_ID: { kind: "text", doc: "access key; empty: the SDK's own chain (instance role, shared file)" },
   S3_SECRET_ACCESS_KEY: { kind: "text", secret: true, doc: "its secret" },
   RING_TIMEOUT_SECONDS: { kind: "integer", min: 5, max: 600, default: 40, doc: "how long a phone may ring" },
+  PLACEMENT_GRACE_SECONDS: {
+    kind: "integer",
+    min: 5,
+    max: 600,
+    default: 90,
+    doc: "how long a carrier is asked for a call whose request was never answered before it counts as never placed",
+  },
   OPENAI_API_KEY: { kind: "text", secret: true, doc: "key of the language model endpoint" },
   OPENAI_BASE_URL: { kind: "url", doc: "OpenAI-compatible endpoint; default OpenAI's own" },
   OPENAI_MODEL: { kind: "text", doc: "model name; required by the conversation service" },

@@ -8,7 +8,12 @@ import { after, until } from "../../local/harness/stage.ts";
 const START_MS = 120_000;
 const TEST_MS = 180_000;
 const SWEEP_MS = 500;
-const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: String(SWEEP_MS), SCHEDULER_INTERVAL_MS: "500" };
+const ENV = {
+  LEASE_SECONDS: "5",
+  PLACEMENT_GRACE_SECONDS: "10",
+  SWEEP_INTERVAL_MS: String(SWEEP_MS),
+  SCHEDULER_INTERVAL_MS: "500",
+};
 const PEOPLE = ["01", "04", "06", "01", "08", "13", "01", "06", "01", "04", "01", "01"];
 /** With every event lost, a finished lead's report is found by the sweep: this late at worst (the goal of issue 4). */
 const REPORT_LAG_MS = 5000;

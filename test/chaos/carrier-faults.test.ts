@@ -7,7 +7,13 @@ import { startTcpProxy, through, type TcpProxy } from "../../local/harness/tcp-p
 
 const START_MS = 120_000;
 const TEST_MS = 240_000;
-const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "500", RING_TIMEOUT_SECONDS: "5" };
+const ENV = {
+  LEASE_SECONDS: "5",
+  PLACEMENT_GRACE_SECONDS: "10",
+  SWEEP_INTERVAL_MS: "500",
+  SCHEDULER_INTERVAL_MS: "500",
+  RING_TIMEOUT_SECONDS: "5",
+};
 const MINUTE_MS = 60_000;
 /** A window must be open long enough to dial, and is waited out. */
 const LEAST_OPEN_MS = 15_000;

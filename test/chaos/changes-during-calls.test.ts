@@ -7,7 +7,12 @@ import { until } from "../../local/harness/stage.ts";
 
 const START_MS = 90_000;
 const TEST_MS = 180_000;
-const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "500" };
+const ENV = {
+  LEASE_SECONDS: "5",
+  PLACEMENT_GRACE_SECONDS: "10",
+  SWEEP_INTERVAL_MS: "500",
+  SCHEDULER_INTERVAL_MS: "500",
+};
 const RACES = 120;
 const RACE_SPREAD_MS = 1500;
 /** An edit wakes the leads that waited for it within this long (issue 4), and a call takes a moment to be placed. */

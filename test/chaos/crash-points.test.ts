@@ -15,7 +15,12 @@ const DEATH_MS = 60_000;
 const SETTLED_MS = 60_000;
 const POLL_MS = 100;
 /** Leases are short here, so that a lost holder is noticed within the test's time; the rules are the same. */
-const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "500" };
+const ENV = {
+  LEASE_SECONDS: "5",
+  PLACEMENT_GRACE_SECONDS: "10",
+  SWEEP_INTERVAL_MS: "500",
+  SCHEDULER_INTERVAL_MS: "500",
+};
 
 /** Where a process dies, which one, who is called, and the lead's required outcome beyond the invariants. */
 interface Row {

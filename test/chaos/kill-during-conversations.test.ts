@@ -11,7 +11,12 @@ const START_MS = 150_000;
 const TEST_MS = 180_000;
 const POLL_MS = 250;
 const PROVIDERS: readonly Provider[] = ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"];
-const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "300" };
+const ENV = {
+  LEASE_SECONDS: "5",
+  PLACEMENT_GRACE_SECONDS: "10",
+  SWEEP_INTERVAL_MS: "500",
+  SCHEDULER_INTERVAL_MS: "300",
+};
 /** Says something, and stays on the line whatever happens. */
 const STAYS = [{ wait_for: "question", say: "Let me see." }];
 /** The longest that a call outlives its conversation process: the lease, two sweeps, the carrier, and a busy machine. */

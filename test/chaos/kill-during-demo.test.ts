@@ -11,7 +11,7 @@ const RUN_MS = 200_000;
 const rows = readRows(join(ROOT, "local", "tools", "sample", "leads.csv"));
 
 /** Leases are short here, so that a lost holder is noticed within the test's time; the rules are the same. */
-const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500" };
+const ENV = { LEASE_SECONDS: "5", PLACEMENT_GRACE_SECONDS: "10", SWEEP_INTERVAL_MS: "500" };
 
 describe("SIGKILL of the service process in the middle of the demo", () => {
   let product: Product;

@@ -7,7 +7,12 @@ import { after, until } from "../../local/harness/stage.ts";
 
 const START_MS = 120_000;
 const TEST_MS = 240_000;
-const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "500" };
+const ENV = {
+  LEASE_SECONDS: "5",
+  PLACEMENT_GRACE_SECONDS: "10",
+  SWEEP_INTERVAL_MS: "500",
+  SCHEDULER_INTERVAL_MS: "500",
+};
 /** Enough to run, and few enough to be used up by idle connections. */
 const OPEN_FILES = 200;
 const IDLE_CONNECTIONS = 300;

@@ -9,7 +9,12 @@ import { startTcpProxy, through, type TcpProxy } from "../../local/harness/tcp-p
 
 const START_MS = 90_000;
 const TEST_MS = 180_000;
-const ENV = { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500", SCHEDULER_INTERVAL_MS: "500" };
+const ENV = {
+  LEASE_SECONDS: "5",
+  PLACEMENT_GRACE_SECONDS: "10",
+  SWEEP_INTERVAL_MS: "500",
+  SCHEDULER_INTERVAL_MS: "500",
+};
 const PEOPLE = ["01", "04", "06", "01", "13", "01", "06", "01"];
 const FAIL_OVER_MS = 12_000;
 const NOT_WRITABLE_PRIMARY = 10_107;

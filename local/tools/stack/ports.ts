@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { StartError } from "./data-folder.ts";
 
@@ -13,14 +14,17 @@ const tryPort = (port: number): Promise<number | null> =>
     });
   });
 
+/** Below the ports that systems give to outgoing connections (Linux: 32768 and up): a port that is free stays free until its server starts. */
+const PORTS = { from: 10_000, to: 32_000 } as const;
+const TRIES = 100;
+
 /** A free port of this machine. */
 export async function freePort(): Promise<number> {
-  return (
-    (await tryPort(0)) ??
-    (() => {
-      throw new StartError("This machine has no free port.");
-    })()
-  );
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = await tryPort(randomInt(PORTS.from, PORTS.to));
+    if (port !== null) return port;
+  }
+  throw new StartError("This machine has no free port.");
 }
 
 /** `port` if it is free, a free one if it is 0; StartFault saying which variable to change otherwise. */

@@ -5,8 +5,6 @@ import { DIAL_TIMEOUT_MS } from "../carriers/carrier-port.ts";
 
 /** From the intent record on, the carrier must be asked within this long, or not at all. */
 export const INTENT_DEADLINE_MS = 10_000;
-/** A call the carrier does not know this long after the last instant it can have been placed was never placed. */
-export const NOT_FOUND_GRACE_MS = 90_000;
 /** Pause between two searches for a call whose request was never answered. */
 export const FIND_EVERY_MS = 3000;
 /** Pause between two polls of a call that should be over. */
@@ -43,8 +41,9 @@ export const hangUpDelayMs = (asked: number): number => exponentialMs(asked, FIR
 /** When a call whose sender went silent is first searched. */
 export const dueAfterIntent = (deadline_at: Date): Date => plusMs(lastAnswerAt(deadline_at), REPOLL_MS);
 
-/** From here on, "the carrier does not know it" means "it was never placed". */
-export const notFoundAfter = (deadline_at: Date): Date => plusMs(lastAnswerAt(deadline_at), NOT_FOUND_GRACE_MS);
+/** From here on, "the carrier does not know it" means "it was never placed": its lists may be late by `grace_seconds`. */
+export const notFoundAfter = (deadline_at: Date, grace_seconds: number): Date =>
+  plusSeconds(lastAnswerAt(deadline_at), grace_seconds);
 
 /** When a ringing call is polled, should the carrier stay silent: after the ring time, and when the window closes. */
 export const dueAfterPlacing = (now: Date, ring_seconds: number, dial_until: Date | null): Date =>

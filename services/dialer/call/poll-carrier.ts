@@ -91,7 +91,7 @@ async function findUnnamed(deps: DialerParts, call: CallDoc, carrier: CarrierPor
     await applySeen(deps, call, ours);
     return;
   }
-  if (now < notFoundAfter(call.deadline_at)) {
+  if (now < notFoundAfter(call.deadline_at, deps.env.PLACEMENT_GRACE_SECONDS)) {
     await deps.calls.apply(pollAgain(call._id, plusMs(now, FIND_EVERY_MS)));
     return;
   }

@@ -53,8 +53,8 @@ describe("ring time", () => {
   ])("%s", (_name, left, seconds) => {
     expect(ringSeconds(NOW, 40, left === null ? null : at(left))).toBe(seconds);
   });
-  test("hope for an unanswered request ends 15 s + 90 s after the last instant it may be sent", () => {
-    expect(notFoundAfter(at(10))).toEqual(at(115));
+  test("hope for an unanswered request ends 15 s and the grace after the last instant it may be sent", () => {
+    expect(notFoundAfter(at(10), 90)).toEqual(at(115));
   });
   test("a ringing call is looked at when the window closes, if that comes first", () => {
     expect(dueAfterPlacing(NOW, 40, null)).toEqual(at(70));
