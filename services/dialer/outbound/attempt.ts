@@ -21,7 +21,14 @@ import { acquirePermit, holdPermit, type DialPermit } from "./dial-permit.ts";
 import { isRecordedByUs, carrierFacts } from "../media/media-target.ts";
 import { placeCall } from "./place-call.ts";
 import { runPreChecks } from "./pre-checks/run-pre-checks.ts";
-import { releaseForFault, stopEarly, stopForError, type EarlyStop, type Release } from "./early-stop.ts";
+import {
+  releaseForFault,
+  releaseForShutdown,
+  stopEarly,
+  stopForError,
+  type EarlyStop,
+  type Release,
+} from "./early-stop.ts";
 import { INTENT_DEADLINE_MS } from "../call/call-deadlines.ts";
 import type { DialerParts } from "../deps.ts";
 
@@ -126,7 +133,7 @@ async function writeIntent(deps: DialerParts, order: DialJob, call: CallDoc): Pr
 
 /**
  * One attempt in order: checks, pre-checks, media, permit, intent (acknowledged by a majority), one dial request, its answer recorded.
- * The intent is written while the permit's instant is waited for. Every end releases the lead or settles it, then releases the number slot; what fails on the way is
+ * The intent is written shortly before the permit's instant: of an attempt with an intent nobody but the carrier knows whether it was dialled, should this process die. Every end releases the lead or settles it, then releases the number slot; what fails on the way is
  * resumed by the sweeps.
  */
 export async function runAttempt(deps: DialerParts, order: DialJob): Promise<void> {
@@ -137,10 +144,15 @@ export async function runAttempt(deps: DialerParts, order: DialJob): Promise<voi
   }
   crashPoint(deps.env, "K3");
 
+  const permit = holdPermit(deps, order, clear.permit);
+  await permit.near();
+  if (deps.draining.aborted) {
+    await Promise.all([permit.unused(), stopEarly(deps, order, releaseForShutdown(deps.clock.now()))]);
+    return;
+  }
   const intentMs = deps.clock.monotonicMs();
   const now = deps.clock.now();
   const call = intent(order, deps.nodeId, now, plusMs(now, INTENT_DEADLINE_MS), clear.media.kind);
-  const permit = holdPermit(deps, order, clear.permit);
   if (!(await writeIntent(deps, order, call))) {
     await permit.unused();
     return;

@@ -26,6 +26,8 @@ const LONGEST_WAIT_MS = 5000;
 const VALID_MS = 2000;
 /** From the last reading of the clock until the request has left. */
 const SENDING_MS = 20;
+/** The intent is written at least this long before the permit's instant, ms. */
+const LEAST_LEAD_MS = 100;
 /** Errors of the store's clock below this need no longer permits; the contract's longest. */
 const CERTAIN_MS = 10;
 const MOST_UNCERTAIN_MS = 2000;
@@ -125,11 +127,11 @@ const isExpired = (deps: SpanDeps & Pick<DialerParts, "clock">, permit: DialPerm
   return notBeforeMs > notAfterMs || deps.clock.monotonicMs() > notAfterMs;
 };
 
-/** Waits until the permit's instant; a process that shuts down waits no longer. */
-async function waitFor(deps: PermitDeps, permit: DialPermit): Promise<void> {
+/** Waits until so long before the permit's instant; a process that shuts down waits no longer. */
+async function waitFor(deps: PermitDeps, permit: DialPermit, beforeMs = 0): Promise<void> {
   const { clock, draining } = deps;
   while (!isExpired(deps, permit)) {
-    const left = spanOf(deps, permit).notBeforeMs - clock.monotonicMs();
+    const left = spanOf(deps, permit).notBeforeMs - beforeMs - clock.monotonicMs();
     if (left <= 0 || draining.aborted) return;
     await clock.wait(left, draining);
   }
@@ -158,6 +160,8 @@ function joined(deps: PermitDeps, next: DialPermit, kept: readonly RatePermit[])
 
 /** The permits of an attempt, from its intent on. */
 export interface HeldPermit {
+  /** Waits until it is time to write the intent: what it took lately, and some more, before the permit's instant. */
+  near(): Promise<void>;
   /** Waits until the request may leave, and asks again where a permit was missed; what the lead is released for where that leads nowhere, null: it may leave now. */
   ready(): Promise<Release | null>;
   /** Whether the request may leave at this instant. */
@@ -187,6 +191,9 @@ export function holdPermit(deps: PermitDeps, order: DialJob, permit: DialPermit 
     return null;
   };
   return {
+    async near() {
+      if (held !== null) await waitFor(deps, held, Math.max(LEAST_LEAD_MS, deps.permitPace.leadMs()));
+    },
     async ready() {
       for (;;) {
         if (held === null) return null;

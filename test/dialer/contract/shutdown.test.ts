@@ -52,9 +52,20 @@ test("SIGTERM: the request under way is answered and written down; wherever else
   const turning = s.order("07", {
     rate_limit: { configuration_id: sent.template_id, max_calls: 1, window_seconds: 60 },
   });
-  s.script.grant = () => ({ granted: true, send_in_ms: 2000 });
+  // its intent is written, for it is nearly its turn
+  s.script.grant = () => ({ granted: true, send_in_ms: 90 });
   await dial(turning);
   await callIs(s, turning, "intent", (c) => c.state === "DIALING");
+
+  const waiting = s.order("07", { rate_limit: turning.rate_limit });
+  const granted = new Promise<void>((resolve) => {
+    s.script.grant = () => {
+      resolve();
+      return { granted: true, send_in_ms: 2000 };
+    };
+  });
+  await dial(waiting);
+  await granted;
 
   const preparing = s.order("07");
   let prepared = (): void => undefined;
@@ -81,7 +92,7 @@ test("SIGTERM: the request under way is answered and written down; wherever else
       carrier_call_id: expect.stringMatching(/^CA/),
       due_at: expect.any(Date),
     });
-  for (const order of [checking, turning, preparing]) {
+  for (const order of [checking, turning, waiting, preparing]) {
     expect(s.toldOf(order).find((t) => t.what === "leads.release")?.params).toMatchObject({
       reason: "the dialer is shutting down",
       due_at: clock.now().toISOString(),
