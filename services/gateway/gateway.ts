@@ -10,6 +10,7 @@ import { carrierCallbacks } from "./carrier-callbacks.ts";
 import { corsHeaders, originsOf, preflightHeaders } from "./http/cors.ts";
 import { DOCS_POLICY, docsPage } from "./docs/html-page.ts";
 import { endpoint } from "./api/endpoint.ts";
+import { itemResultsEndpoint } from "./api/item-results.ts";
 import { wholeListEndpoint } from "./api/whole-list.ts";
 import { answer, answerJson, answerText, refuser, type Handler, type Refuser } from "./http/exchange.ts";
 import { readiness, refusedCommands, type RefusedCommands } from "./health.ts";
@@ -106,6 +107,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
   const handlerOf = (row: Row): Handler => {
     if (row.download) return recordingEndpoint(row, parts, keeping);
     if (row.wholeList !== undefined) return wholeListEndpoint(row, row.wholeList, parts);
+    if (row.perItem) return itemResultsEndpoint(row, row.perItem, parts);
     return (row.bulk ? bulkEndpoint : endpoint)(row, parts);
   };
   const api = Object.assign(

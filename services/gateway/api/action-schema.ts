@@ -26,6 +26,19 @@ export function schemasOf(action: ActionName): { params: Schema; result: Schema 
 export const paramsChecker = (action: ActionName): ((params: unknown) => ValidationIssue[]) =>
   issueChecker(contractFor(action).params);
 
+/** Of a list that an action takes: how many items, and what is wrong with one of them. */
+export interface ItemSchema {
+  maxItems: number;
+  issuesOf(item: unknown): ValidationIssue[];
+}
+
+/** The items of a list among an action's parameters, by its contract. */
+export function itemSchemaOf(action: ActionName, list: string): ItemSchema {
+  const { maxItems, items } = propertiesOf(schemasOf(action).params)[list] ?? {};
+  if (typeof maxItems !== "number" || !isRecord(items)) throw new Error(`${action} takes no bounded list ${list}`);
+  return { maxItems, issuesOf: issueChecker(items) };
+}
+
 /** The properties of an object schema; empty where it has none. */
 export const propertiesOf = (schema: Schema): Record<string, Schema> => {
   const properties = schema["properties"];

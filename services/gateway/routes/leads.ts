@@ -82,8 +82,10 @@ export const leads: readonly Row[] = [
       errors: ["LEAD_NOT_FOUND", "NOT_AVAILABLE"],
     }),
     row("POST", "/lead/abort", "leads.abort", ALL, 200, {
-      summary: "Abort leads that are not being called; each gets its own result",
+      summary:
+        "Abort leads that are not being called, up to 1,000; each gets its own result, and one that is no valid item an error",
       body: "*",
+      perItem: { list: "leads", id: "lead_id" },
     }),
     row("POST", "/leads/resume", "leads.resume", ALL, 200, {
       summary:

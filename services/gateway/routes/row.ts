@@ -46,6 +46,8 @@ export interface Row {
   bulk?: { action: ActionName; row: string };
   /** The action answers in pages (`limit`, `cursor`, `next_cursor`); the client gets the list in this field whole, streamed (api/whole-list.ts). */
   wholeList?: string;
+  /** Each item of this list in the body gets its own result, and one that the action would refuse an `error` instead (api/item-results.ts). `id`: the field that names an item. */
+  perItem?: { list: string; id: string };
   /** The answer is a file of one of these content types, read where the action says it is (recording-download.ts); ranges of it can be requested. */
   download?: readonly string[];
   /** Query parameters. */
@@ -63,7 +65,10 @@ export interface Row {
 type Untagged = Omit<Row, "tag">;
 type Keys<N extends ActionName> = Exclude<keyof ParamsOf<N> & string, "by">;
 /** What a row says beside method, path, action, roles and status; the compiler checks its names against the action. `answers` defaults to plain. */
-type Details<N extends ActionName> = Pick<Row, "summary" | "guard" | "bulk" | "wholeList" | "download" | "errors"> &
+type Details<N extends ActionName> = Pick<
+  Row,
+  "summary" | "guard" | "bulk" | "wholeList" | "perItem" | "download" | "errors"
+> &
   Partial<Pick<Row, "answers">> & {
     body?: "*" | Keys<N>;
     query?: readonly Keys<N>[];

@@ -43,10 +43,11 @@ describe("every row with a body", () => {
     expect(cases.map(([what, answer]) => [what, answer.status, answer.body["code"]])).toEqual(
       cases.map(([what, , status, code]) => [what, status, code]),
     );
-    expect(cases.at(-1)?.[1].body["errors"]).toContainEqual({
-      path: expect.stringMatching(/nobodys_field$/) as string,
-      message: "is not a known field",
-    });
+    if (row.perItem === undefined)
+      expect(cases.at(-1)?.[1].body["errors"]).toContainEqual({
+        path: expect.stringMatching(/nobodys_field$/) as string,
+        message: "is not a known field",
+      });
     expect(http.calls.filter((call) => call.action === row.action)).toEqual([]);
   });
 });

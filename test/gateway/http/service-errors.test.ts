@@ -158,7 +158,7 @@ describe("the other endpoints", () => {
     ["/configurations", { template_id: TEMPLATE }, "initial_offset"],
     ["/templates", { name: "x" }, "reseller_id"],
     ["/lead/abort", {}, "leads"],
-    ["/lead/abort", { leads: [{ lead_id: "x" }] }, "leads.0.cancellation_reason"],
+    ["/lead/abort", { leads: { lead_id: "x", cancellation_reason: "y" } }, "leads"],
     ["/resellers", { name: 1 }, "name"],
   ])("POST %s %j is 400, and names %s", async (path, body, fault) => {
     const answer = await http.ask("POST", path, { body });
