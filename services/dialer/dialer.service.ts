@@ -1,6 +1,6 @@
 import { within } from "../../shared/time/deadline.ts";
 import { service } from "../../shared/bus/bus.ts";
-import { endCall, sendDtmf, transferCall } from "./call/call-control.ts";
+import { endAfterMedia, endCall, sendDtmf, transferCall } from "./call/call-control.ts";
 import { callHistory } from "./call/call-history.ts";
 import { startLoops, type Loops } from "./call/call-sweep.ts";
 import { receiveCallback } from "./callbacks/receive-callback.ts";
@@ -32,9 +32,10 @@ export default service("dialer", (deps) => {
         valid: parts.carriers.of(provider).verifyUpgrade({ path, headers }),
       }),
       joined: ({ call_ref, node_id }) => mediaJoined(parts, call_ref, node_id),
-      async hangUp({ call_ref }) {
-        await endCall(parts, call_ref, "asked");
-        return {};
+      async hangUp({ call_ref, reason = "asked", media }) {
+        if (media === undefined) await endCall(parts, call_ref, reason);
+        const known = media === undefined ? undefined : await endAfterMedia(parts, call_ref, reason, media);
+        return known === undefined ? {} : { known };
       },
       async transfer({ call_ref, to }) {
         await transferCall(parts, call_ref, to);

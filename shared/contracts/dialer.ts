@@ -12,7 +12,8 @@ import {
   type Static,
   UpTo,
 } from "./define.ts";
-import { AttemptFacts } from "./records/attempt.ts";
+import { CARRIER_PARTIES, HANG_UP_REASONS, MEDIA_ENDS } from "../hangup-source.ts";
+import { AttemptFacts, CARRIER_ENDS, HangupSource } from "./records/attempt.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { EngineEnum } from "./records/models.ts";
 import { By, NextCursor, PageParams } from "./records/identity.ts";
@@ -85,6 +86,14 @@ export const Verdict = Type.Union([
 ]);
 export type Verdict = Static<typeof Verdict>;
 
+/** What the dialer knows of a call's end. `end` null: the carrier has not reported it. `asked`: our request that came before the end of its media. */
+export const CallEndEvidence = Type.Object({
+  end: Nullable(Type.Enum([...CARRIER_ENDS])),
+  carrier: Nullable(Type.Enum([...CARRIER_PARTIES])),
+  asked: Nullable(Type.Enum([...HANG_UP_REASONS])),
+});
+export type CallEndEvidence = Static<typeof CallEndEvidence>;
+
 /** A call as its history shows it: when it entered each state, and how it ended. */
 export const CallHistory = Type.Object({
   /** Absent: OUTBOUND. */
@@ -105,6 +114,8 @@ export const CallHistory = Type.Object({
   cause: Nullable(Type.String()),
   machine: Nullable(UpTo(64)),
   hang_up: Nullable(UpTo(64)),
+  /** Absent: it has not ended, or a version before 0.3.0 shows it. */
+  hangup_source: Type.Optional(HangupSource),
   talk_seconds: Nullable(Type.Number()),
   cost: Nullable(Type.Number()),
   cost_currency: Nullable(UpTo(10)),
@@ -171,8 +182,17 @@ export const dialer = {
         tells_beep: Type.Boolean(),
       }),
     ),
-    /** Ends the carrier's call if it still lives; idempotent. */
-    hangUp: action(Strict({ call_ref: CallRef }), Nothing, { timeout_ms: 20_000 }),
+    /** Ends the carrier's call if it still lives; idempotent. `reason`: why, absent: it is asked for. `media`: the carrier's side of the media had ended before; then the answer says what is known
+     *  of the call's end, which is waited for where the carrier names who ended a call. */
+    hangUp: action(
+      Strict({
+        call_ref: CallRef,
+        reason: Type.Optional(Type.Enum([...HANG_UP_REASONS])),
+        media: Type.Optional(Type.Enum([...MEDIA_ENDS])),
+      }),
+      Type.Object({ known: Type.Optional(CallEndEvidence) }),
+      { timeout_ms: 20_000 },
+    ),
     /** Hands the live call to another number. */
     transfer: action(Strict({ call_ref: CallRef, to: E164 }), Nothing, { timeout_ms: 20_000 }),
     /** Sends DTMF to the callee, where the conversation's own channel can't. VALIDATION_FAILED: the call is not in progress. */

@@ -1,6 +1,8 @@
 import { BEHAVIOURS } from "../../local/people/behaviours.ts";
 import { withMatrix } from "../../services/gateway/docs/role-matrix.ts";
 import { ROUTES } from "../../services/gateway/routes/index.ts";
+import { END_TABLE, type EndRow } from "../../services/leads/rules/outcomes.ts";
+import { HANG_UP_REASONS } from "../../shared/hangup-source.ts";
 import { VARIABLES, type Variable } from "../../shared/process/variables.ts";
 import { collectionsOf } from "../house/rules.ts";
 import { readProject } from "../house/sources.ts";
@@ -32,6 +34,29 @@ describe("docs/configuration.md", () => {
 describe("docs/tools.md", () => {
   test.each(Object.entries(BEHAVIOURS))("describes the simulated person behind %s", (digits, b) => {
     expect(pageAt("docs/tools.md")).toContain(`| ${digits} | ${b.description} |`);
+  });
+});
+
+describe("docs/reliability.md", () => {
+  test("says what follows from who ended a call as the code has it", () => {
+    const [, table = ""] = pageAt("docs/reliability.md").split(
+      "<!-- who ended a call: written by hand, checked by test/docs -->",
+    );
+    const rows = (table.split("<!-- who ended a call: end -->")[0] ?? "").trim().split("\n").slice(2);
+    const cells = rows.map((row) =>
+      row
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim().replaceAll("`", "")),
+    );
+    expect(cells).toEqual(
+      Object.entries<EndRow>(END_TABLE).map(([by, row]) => [by, row.call_ended_by, row.before, row.after]),
+    );
+  });
+  test("names every reason for which we end a call", () => {
+    const [, section = ""] = pageAt("docs/reliability.md").split("## Who ended a call\n");
+    const named = [...(section.split("\n## ")[0] ?? "").matchAll(/`([^`\n]+)`/g)].map(([, name]) => name);
+    expect(HANG_UP_REASONS.filter((reason) => !named.includes(reason))).toEqual([]);
   });
 });
 

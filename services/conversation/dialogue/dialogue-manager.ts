@@ -111,6 +111,7 @@ function stopped(flow: Flow, s: DialogueState, reason: StopReason): Step {
   const phrases = phrasesFor(flow.language);
   switch (reason) {
     case "hung_up":
+    case "line_lost":
     case "carrier_ended":
       // a transfer closes our socket before the carrier has said that it worked
       if (s.mode === "transferring" && s.awaiting)

@@ -93,6 +93,8 @@ export interface DialogueState {
 /** Why a conversation is ended from outside. */
 export type StopReason =
   | "hung_up"
+  /** The media broke off. */
+  | "line_lost"
   | "carrier_ended"
   | "window_closed"
   | "shutdown"

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { within } from "../../../shared/time/deadline.ts";
 import type { FrameClock } from "../transport/frame-clock.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
@@ -46,7 +47,7 @@ class AudioPipeline implements VoicePipeline {
       digit: (digit) => this.#turns?.digit(digit),
       mark: (name) => this.#turns?.markReturned(name),
       fault: () => this.#host.recordError("MEDIA_REFUSED_FRAME"),
-      closed: () => this.#closed(),
+      closed: (how) => this.#closed(how),
     });
   }
 
@@ -97,10 +98,10 @@ class AudioPipeline implements VoicePipeline {
     if (!this.#gone.signal.aborted) this.#leg.close();
   }
 
-  #closed(): void {
+  #closed(how: MediaEnd = "closed"): void {
     this.#unsubscribe();
     this.#turns?.close();
-    this.#host.dispatch({ type: "stopped", reason: "hung_up" });
+    this.#host.dispatch({ type: "stopped", reason: how === "broken" ? "line_lost" : "hung_up" });
     void this.#keepRecording();
   }
 

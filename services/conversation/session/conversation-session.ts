@@ -1,9 +1,16 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
 import { conversationFacts } from "../dialogue/conversation-facts.ts";
-import { newDialogue, type DialogueState, type Effect, type StopReason } from "../dialogue/dialogue-state.ts";
+import {
+  newDialogue,
+  type DialogueEvent,
+  type DialogueState,
+  type Effect,
+  type StopReason,
+} from "../dialogue/dialogue-state.ts";
 import { collectionOf } from "../dialogue/flow.ts";
 import type { CallEvaluations } from "../evaluation/call-evaluations.ts";
 import type { PipelineHost, SpeechEffect, VoicePipeline } from "../pipelines/port.ts";
@@ -31,6 +38,13 @@ export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" |
   /** Aborted when this process shuts down and its conversations are over. */
   leaving: AbortSignal;
 }
+
+/** Stops from the carrier's side, and how the media ended by them. */
+const MEDIA_ENDS: Partial<Record<StopReason, MediaEnd>> = {
+  hung_up: "closed",
+  carrier_ended: "closed",
+  line_lost: "broken",
+};
 
 /** Opens the pipeline on media that has joined; never throws. */
 export type OpenPipeline = (host: PipelineHost) => VoicePipeline;
@@ -67,6 +81,8 @@ export class ConversationSession {
   #transferred = false;
   #isReady = false;
   #leaseLost = false;
+  /** How the media ended before the conversation did. */
+  #media: MediaEnd | null = null;
 
   constructor(
     deps: SessionDeps,
@@ -126,9 +142,14 @@ export class ConversationSession {
   }
 
   signal(signal: SessionSignal): void {
-    if (signal !== "machine" && signal !== "beep") this.#loop.dispatch({ type: "stopped", reason: signal });
+    if (signal !== "machine" && signal !== "beep") this.#dispatch({ type: "stopped", reason: signal });
     else if (this.#isReady || this.#doc.voicemail_action !== "leave_message") this.#loop.dispatch({ type: signal });
     else this.#early.push(signal);
+  }
+
+  #dispatch(event: DialogueEvent): void {
+    if (event.type === "stopped" && !this.#loop.ended.aborted) this.#media ??= MEDIA_ENDS[event.reason] ?? null;
+    this.#loop.dispatch(event);
   }
 
   #startDeadlines(): (() => void)[] {
@@ -155,7 +176,7 @@ export class ConversationSession {
     const loop = this.#loop;
     return {
       ready: (call_id) => this.#ready(call_id),
-      dispatch: (event) => loop.dispatch(event),
+      dispatch: (event) => this.#dispatch(event),
       preview: (event) => loop.preview(event),
       listening: () => loop.state.mode === "listening" && loop.state.node !== "",
       dtmfCollection: () => collectionOf(flow, loop.state.node),
@@ -234,6 +255,7 @@ export class ConversationSession {
         call_id: this.#call_id,
         answered_at: this.#answered.at,
         transferred: this.#transferred,
+        media: this.#media,
         lease_lost: this.#leaseLost,
       },
     );

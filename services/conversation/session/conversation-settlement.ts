@@ -1,6 +1,9 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
+import { hangupSourceOf, type HangUpReason, type MediaEnd } from "../../../shared/hangup-source.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
-import { noFacts, type ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
+import { within } from "../../../shared/time/deadline.ts";
+import { noFacts, type ConversationFacts, type HangupSource } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { boundedTalk, cutsIn } from "../../../shared/talk-bounds.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
@@ -9,6 +12,9 @@ import type { AttemptLease } from "./attempt-lease.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 import type { SessionsRepository } from "./sessions.repository.ts";
 
+/** What the dialer knows of a call that the carrier's side ended is waited for this long. */
+const KNOWN_MS = 2500;
+
 /** What a settlement is made with. */
 export interface SettlementDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
   sessions: SessionsRepository;
@@ -16,7 +22,8 @@ export interface SettlementDeps extends Pick<ServiceDeps, "bus" | "clock" | "log
   lease: AttemptLease;
 }
 
-/** A session that has ended. `lease_lost`: another process settles its attempt. `transferred`: the carrier's call goes on. */
+/** A session that has ended. `lease_lost`: another process settles its attempt. `transferred`: the carrier's call goes on. `media`: how the carrier's side of the media ended before the
+ *  conversation did; null: the conversation ended first. */
 export interface EndedSession {
   call_ref: string;
   attempt: { lead_id: string; claim_no: number };
@@ -25,6 +32,7 @@ export interface EndedSession {
   call_id: string | null;
   answered_at: Date;
   transferred: boolean;
+  media: MediaEnd | null;
   lease_lost: boolean;
 }
 
@@ -62,27 +70,70 @@ export async function settleSession(deps: SettlementDeps, session: EndedSession)
       "The conversation left more behind than is kept: the oldest lines of its transcript, or its largest variables, are gone.",
     );
   // the evaluation does not keep the callee waiting
-  const end = ended.transferred ? null : endOf(deps, call_ref);
+  const end = ended.transferred ? null : endOf(deps, ended);
   if (ended.lease_lost) await bestEffort(log, "close", sessions.close(call_ref, ended_at));
-  else await settleAttempt(deps, ended, ended_at, () => end !== null && !end.told());
+  else await settleAttempt(deps, ended, ended_at, end);
   await end?.asked;
 }
 
-/** Asks the dialer once to end the call. Until it has said that it knows, the settlement says so too: with it the end is owed. */
-function endOf({ bus, log }: SettlementDeps, call_ref: string): { told(): boolean; asked: Promise<void> } {
-  let told = false;
-  const ask = async (): Promise<void> => {
-    await bus.call("dialer.hangUp", { call_ref });
-    told = true;
-  };
-  return { told: () => told, asked: bestEffort(log, "hang up", ask()) };
+/** Why a conversation that ended by an error ended its call, by the code of its last error. */
+const REASONS: Readonly<Record<string, HangUpReason>> = {
+  SHUTDOWN: "shutdown",
+  LEASE_LOST: "baton_lost",
+  MEDIA_FAILED: "media_failed",
+  SPEECH_FAILED: "speech_failed",
+};
+
+/** Why the conversation ended its call, where that is not part of a normal course; null: it is, or the conversation did not end it. Pure. */
+export function reasonOf({ facts, media }: Pick<EndedSession, "facts" | "media">): HangUpReason | null {
+  if (facts.ended_by !== "error" || media !== null) return null;
+  return REASONS[String(facts.errors.at(-1)?.["code"])] ?? "conversation_failed";
 }
+
+/** What the dialer was asked at the end. `told`: it knows that the call is to end. `known`: what it knows of the call's end, once it has answered. */
+interface AskedEnd {
+  told(): boolean;
+  known(): CallEndEvidence | null;
+  asked: Promise<void>;
+}
+
+/** Asks the dialer once to end the call. Until it has said that it knows, the settlement says so too: with it the end is owed. */
+function endOf({ bus, log }: SettlementDeps, session: EndedSession): AskedEnd {
+  const { call_ref, media } = session;
+  const reason = reasonOf(session);
+  let told = false;
+  let known: CallEndEvidence | null = null;
+  const ask = async (): Promise<void> => {
+    const answer = await bus.call("dialer.hangUp", {
+      call_ref,
+      ...(reason === null ? {} : { reason }),
+      ...(media === null ? {} : { media }),
+    });
+    told = true;
+    known = answer.known ?? null;
+  };
+  return { told: () => told, known: () => known, asked: bestEffort(log, "hang up", ask()) };
+}
+
+/** Who ended the call, from what the conversation saw and the dialer knows. Pure. */
+export const sessionHangupSource = (
+  session: Pick<EndedSession, "facts" | "media">,
+  known: CallEndEvidence | null,
+): HangupSource =>
+  hangupSourceOf({
+    answered: true,
+    end: known?.end ?? "completed",
+    carrier: known?.carrier ?? null,
+    asked: known?.asked ?? reasonOf(session),
+    media: session.media,
+    talk: session.facts.ended_by,
+  });
 
 async function settleAttempt(
   deps: SettlementDeps,
   ended: EndedSession,
   ended_at: Date,
-  owesEnd: () => boolean,
+  end: AskedEnd | null,
 ): Promise<void> {
   const { clock, log, sessions, evaluations, lease } = deps;
   const { call_ref, call_id, facts: talk } = ended;
@@ -102,9 +153,13 @@ async function settleAttempt(
     machine: talk.machine,
     talk,
   };
-  const settled = await evaluations.settle({ ...ended.attempt, template: ended.template, talk }, (evaluation) =>
-    lease.settle(evaluation === null ? facts : { ...facts, evaluation }, owesEnd, tryToKeep),
-  );
+  const settled = await evaluations.settle({ ...ended.attempt, template: ended.template, talk }, async (evaluation) => {
+    // the dialer may know of an end by us, or by the carrier, that looked like the callee's here
+    if (end !== null && ended.media !== null) await within(clock, KNOWN_MS, end.asked);
+    const known = { ...facts, hangup_source: sessionHangupSource(ended, end?.known() ?? null) };
+    const owesEnd = (): boolean => end !== null && !end.told();
+    return lease.settle(evaluation === null ? known : { ...known, evaluation }, owesEnd, tryToKeep);
+  });
   if (settled) await bestEffort(log, "close", sessions.close(call_ref, clock.now()));
   lease.drop();
 }

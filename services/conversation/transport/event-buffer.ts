@@ -1,3 +1,5 @@
+import type { MediaEnd } from "../../../shared/hangup-source.ts";
+
 /** An event of a leg, as the call that delivers it. */
 export type LegEvent<Events> = (events: Events) => void;
 
@@ -8,7 +10,7 @@ export interface EventBuffer<Events> {
   /** Delivers an event, or keeps it; nothing after `close`. */
   emit(event: LegEvent<Events>): void;
   /** Delivers `closed`, once and last. */
-  close(): void;
+  close(how: MediaEnd): void;
   isOpen(): boolean;
 }
 
@@ -16,7 +18,7 @@ export interface EventBuffer<Events> {
 const MAX_KEPT_EVENTS = 100;
 
 /** A buffer without a receiver. One for each leg. */
-export function eventBuffer<Events extends { closed(): void }>(): EventBuffer<Events> {
+export function eventBuffer<Events extends { closed(how: MediaEnd): void }>(): EventBuffer<Events> {
   let receiver: Events | null = null;
   let kept: LegEvent<Events>[] = [];
   let isOpen = true;
@@ -34,10 +36,10 @@ export function eventBuffer<Events extends { closed(): void }>(): EventBuffer<Ev
     emit: (event) => {
       if (isOpen) deliver(event, MAX_KEPT_EVENTS - 1);
     },
-    close() {
+    close(how) {
       if (!isOpen) return;
       isOpen = false;
-      deliver((events) => events.closed(), MAX_KEPT_EVENTS);
+      deliver((events) => events.closed(how), MAX_KEPT_EVENTS);
     },
     isOpen: () => isOpen,
   };

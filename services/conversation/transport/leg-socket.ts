@@ -1,3 +1,4 @@
+import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { recordIn } from "../../../shared/json.ts";
 
 /** What a leg needs of a WebSocket (the `ws` package's fits). */
@@ -8,7 +9,8 @@ export interface LegSocket {
   close(code?: number): void;
   terminate(): void;
   on(event: "message", listener: (data: { toString(): string }, isBinary: boolean) => void): unknown;
-  on(event: "close" | "error", listener: () => void): unknown;
+  on(event: "close", listener: (code?: number) => void): unknown;
+  on(event: "error", listener: () => void): unknown;
 }
 
 /** A JSON object from the carrier; its content is not trusted. */
@@ -20,6 +22,12 @@ export const MAX_FRAME_BYTES = 65_536;
 const MAX_BUFFERED_BYTES = 1_048_576;
 /** Close code of a leg that has done its work (RFC 6455, 7.4.1). */
 export const NORMAL_CLOSURE = 1000;
+
+/** What a socket reports that ended without a close frame (RFC 6455, 7.1.5). */
+const ABNORMAL_CLOSURE = 1006;
+
+/** How the other side ended the socket. */
+export const endOfSocket = (code?: number): MediaEnd => (code === ABNORMAL_CLOSURE ? "broken" : "closed");
 
 /** The message as an object; null for any other JSON and for a message that is too large. */
 export const parseFrame = (message: string): Frame | null =>

@@ -1,3 +1,5 @@
+import type { MediaEnd } from "../../../shared/hangup-source.ts";
+
 /** What comes in on a leg that carries text: the carrier does speech recognition and synthesis. */
 export interface TextLegEvents {
   /** The carrier is ready to speak; `call_id` is its own name of the call, null where it reports none. */
@@ -15,8 +17,8 @@ export interface TextLegEvents {
   silence(): void;
   /** The carrier complains about something we sent. */
   fault(): void;
-  /** The leg is closed, by either side. Comes once and last. */
-  closed(): void;
+  /** The leg is closed, by either side. Comes once and last. Absent: in order. */
+  closed(how?: MediaEnd): void;
 }
 
 /** A receiver that ignores everything. */
@@ -81,8 +83,8 @@ export interface MediaLegEvents {
   mark(name: string, how: "played" | "cleared"): void;
   /** The carrier complains about something we sent. */
   fault(): void;
-  /** The leg is closed, by either side. Comes once and last. */
-  closed(): void;
+  /** The leg is closed, by either side. Comes once and last. Absent: in order. */
+  closed(how?: MediaEnd): void;
 }
 
 /** A leg of a call that carries audio. It does not buffer: the writer paces the frames. */

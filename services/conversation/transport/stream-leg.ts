@@ -1,6 +1,7 @@
 import type { StreamDialect } from "../../../shared/contracts/records/stream-dialect.ts";
+import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { eventBuffer } from "./event-buffer.ts";
-import { NORMAL_CLOSURE, parseFrame, sendFrame, type LegSocket } from "./leg-socket.ts";
+import { endOfSocket, NORMAL_CLOSURE, parseFrame, sendFrame, type LegSocket } from "./leg-socket.ts";
 import type { AudioFormat, MediaLeg, MediaLegEvents } from "./port.ts";
 import { streamCodec, type StreamCodec, type StreamEvents } from "./stream-codec.ts";
 
@@ -32,7 +33,7 @@ export class StreamLeg implements MediaLeg, StreamEvents {
       if (!this.#closing && this.#events.isOpen()) this.#read(isBinary ? null : data.toString());
     });
     socket.on("error", () => socket.terminate());
-    socket.on("close", () => this.#closed());
+    socket.on("close", (code) => this.#closed(endOfSocket(code)));
   }
 
   listen(events: MediaLegEvents): void {
@@ -115,7 +116,7 @@ export class StreamLeg implements MediaLeg, StreamEvents {
   }
 
   stop(): void {
-    this.#closed();
+    this.#closed("closed");
     if (!this.#closing) this.close();
   }
 
@@ -132,10 +133,10 @@ export class StreamLeg implements MediaLeg, StreamEvents {
     this.#socket.close(UNSUPPORTED_DATA);
   }
 
-  #closed(): void {
+  #closed(how: MediaEnd): void {
     if (!this.#closing) this.#codec?.flush();
     this.#marks.clear();
-    this.#events.close();
+    this.#events.close(how);
   }
 
   #send(frame: (codec: StreamCodec) => string): void {

@@ -1,6 +1,6 @@
 import { textOf } from "../../../shared/json.ts";
 import { eventBuffer, type LegEvent } from "./event-buffer.ts";
-import { NORMAL_CLOSURE, parseFrame, sendFrame, type Frame, type LegSocket } from "./leg-socket.ts";
+import { endOfSocket, NORMAL_CLOSURE, parseFrame, sendFrame, type Frame, type LegSocket } from "./leg-socket.ts";
 import type { TextLeg, TextLegEvents } from "./port.ts";
 
 type TextLegEvent = LegEvent<TextLegEvents>;
@@ -54,7 +54,7 @@ export function textRelayLeg(socket: LegSocket): TextLeg {
     if (event) events.emit(event);
   });
   socket.on("error", () => socket.terminate());
-  socket.on("close", () => events.close());
+  socket.on("close", (code) => events.close(endOfSocket(code)));
 
   return {
     listen: (receiver) => events.listen(receiver),

@@ -1,5 +1,6 @@
 import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { XmlTurnReply } from "../../../shared/contracts/conversation.ts";
+import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { startTimer } from "../../../shared/time/timer.ts";
 import type { CarrierTempo } from "./carrier-tempo.ts";
 import { NO_TEXT_EVENTS, type Floor, type TextLeg, type TextLegEvents } from "./port.ts";
@@ -75,7 +76,7 @@ export class XmlDrivenLeg implements TextLeg {
   #silentMs = 0;
   #message: Message | null = null;
   #ending = false;
-  #closed = false;
+  #closed: MediaEnd | null = null;
   #stopOverdue: () => void = () => undefined;
 
   constructor(deps: XmlDrivenLegDeps) {
@@ -85,7 +86,7 @@ export class XmlDrivenLeg implements TextLeg {
   listen(events: TextLegEvents): void {
     this.#events = events;
     events.ready(this.#deps.call_id);
-    if (this.#closed) events.closed();
+    if (this.#closed) events.closed(this.#closed);
   }
 
   say(text: string, how: { last: boolean; interruptible: boolean }): void {
@@ -120,12 +121,12 @@ export class XmlDrivenLeg implements TextLeg {
   }
 
   /** The carrier's side of the call is over. */
-  callEnded(): void {
+  callEnded(how: MediaEnd = "closed"): void {
     if (this.#closed) return;
-    this.#closed = true;
+    this.#closed = how;
     this.#stopOverdue();
     if (this.#pending) this.#deliver({ kind: "nothing" });
-    this.#events.closed();
+    this.#events.closed(how);
   }
 
   /** The carrier asks for the next document. */
@@ -243,7 +244,7 @@ export class XmlDrivenLeg implements TextLeg {
           : 0;
     this.#stopOverdue();
     this.#stopOverdue = startTimer(this.#deps.clock, totalSpeechMs(say) + patienceMs + OVERDUE_MS, () =>
-      this.callEnded(),
+      this.callEnded("broken"),
     );
   }
 }

@@ -1,8 +1,11 @@
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
+import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
 import { fail } from "../../../shared/errors.ts";
+import type { HangUpReason, MediaEnd } from "../../../shared/hangup-source.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
+import { endEvidenceOf } from "./call-facts.ts";
 import { isLive, requestHangUp } from "./call-state-machine.ts";
-import { handleOf, type CallDoc, type HangUpReason, type StoredOrder } from "./calls.model.ts";
+import { handleOf, type CallDoc, type StoredOrder } from "./calls.model.ts";
 import { callbackBase, type CallHandle } from "../carriers/carrier-port.ts";
 import type { DialerParts } from "../deps.ts";
 
@@ -14,8 +17,9 @@ export async function hangUpAtCarrier(deps: DialerParts, call: CallDoc): Promise
 }
 
 /** Ends a call: the request is stored first, so that a later poll ends a call whose carrier is unreachable now, or that has no name yet. */
-export async function endCall(deps: DialerParts, ref: string, reason: HangUpReason): Promise<void> {
-  const call = (await deps.calls.apply(requestHangUp(ref, reason, deps.clock.now()))) ?? (await deps.calls.find(ref));
+export async function endCall(deps: DialerParts, ref: string, reason: HangUpReason, media?: MediaEnd): Promise<void> {
+  const call =
+    (await deps.calls.apply(requestHangUp(ref, reason, deps.clock.now(), media))) ?? (await deps.calls.find(ref));
   if (!call || !isLive(call)) return;
   try {
     await hangUpAtCarrier(deps, call);
@@ -24,6 +28,27 @@ export async function endCall(deps: DialerParts, ref: string, reason: HangUpReas
       { call_ref: ref, reason, error: errorForLog(error) },
       "the carrier could not be told to end the call; it is told again",
     );
+  }
+}
+
+/** The carrier's word of who ended a call is waited for this long, ms, and looked for this often. */
+const WORD_MS = 1500;
+const WORD_EVERY_MS = 250;
+
+/** Ends a call whose media ended on the carrier's side; what is known of its end. The carrier's word of who ended it is waited for, where it gives one. */
+export async function endAfterMedia(
+  deps: DialerParts,
+  ref: string,
+  reason: HangUpReason,
+  media: MediaEnd,
+): Promise<CallEndEvidence | undefined> {
+  await endCall(deps, ref, reason, media);
+  const { clock } = deps;
+  for (const untilMs = clock.monotonicMs() + WORD_MS; ; await clock.wait(WORD_EVERY_MS)) {
+    const call = await deps.calls.find(ref);
+    if (!call) return undefined;
+    const names = call.provider !== undefined && deps.carriers.of(call.provider).capabilities.names_ender;
+    if (!names || !isLive(call) || clock.monotonicMs() >= untilMs) return endEvidenceOf(call);
   }
 }
 

@@ -1,6 +1,13 @@
 import { plusSeconds } from "../../../shared/time/clock.ts";
-import type { AttemptFacts, CarrierEnd, ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
-import type { CallDoc, HangUpReason } from "./calls.model.ts";
+import type {
+  AttemptFacts,
+  CarrierEnd,
+  ConversationFacts,
+  HangupSource,
+} from "../../../shared/contracts/records/attempt.ts";
+import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
+import { hangupSourceOf, type CarrierParty, type HangUpReason } from "../../../shared/hangup-source.ts";
+import type { CallDoc } from "./calls.model.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "./call-deadlines.ts";
 
 /** Why we hung up before a conversation, as the lead's record says it. Hang-ups that are part of a normal end are not listed. */
@@ -19,6 +26,7 @@ const SAID: Partial<Record<HangUpReason, { code: string; message: string }>> = {
     message:
       "The call was answered, but the carrier could not connect its sound to the conversation service; the call was ended.",
   },
+  aborted: { code: "ABORTED", message: "The lead was aborted; the call was ended." },
   overdue: { code: "CALL_OVERDUE", message: "The call outlived its longest length; it was ended." },
 };
 
@@ -48,6 +56,37 @@ function answeredAt(call: CallDoc): Date | null {
     : null;
 }
 
+/** The carrier's word of who ended it, the person being the callee whoever called. A caller who leaves before the answer needs no word. */
+function carrierParty({ direction, ended, ended_by }: CallDoc): CarrierParty | null {
+  const inbound = direction === "INBOUND";
+  if (ended_by === "caller") return inbound ? "callee" : "we";
+  if (ended_by === "callee") return inbound ? "we" : "callee";
+  return ended_by ?? (inbound && ended !== undefined && LEFT_EARLY.includes(ended) ? "callee" : null);
+}
+
+/** What is known of a call's end, our own requests only as far as they came before it. */
+export const endEvidenceOf = (call: CallDoc): CallEndEvidence => ({
+  end: call.ended === undefined ? null : endOf(call),
+  carrier: carrierParty(call),
+  asked: call.media_end === undefined ? (call.hang_up ?? null) : null,
+});
+
+/** An error by which a conversation was cut off says nothing of who ended the call. */
+const CUT_OFF = "TALK_CUT_OFF";
+const isCutOff = ({ errors }: ConversationFacts): boolean => errors.some((error) => error["code"] === CUT_OFF);
+
+/** Who ended a call. `talk`: what its conversation left, null where there was none. */
+export function callHangupSource(call: CallDoc, talk: ConversationFacts | null): HangupSource {
+  const { end, ...evidence } = endEvidenceOf(call);
+  return hangupSourceOf({
+    ...evidence,
+    end: end ?? "unknown",
+    answered: answeredAt(call) !== null || call.holder !== undefined || talk !== null,
+    media: call.media_end ?? null,
+    talk: talk === null || isCutOff(talk) ? null : talk.ended_by,
+  });
+}
+
 /** All facts of an ended call, for leads to judge. `talk`: the conversation's facts, null when no media joined. */
 export function factsOf(call: CallDoc, talk: ConversationFacts | null): AttemptFacts {
   const error = call.error ?? (call.hang_up ? SAID[call.hang_up] : undefined);
@@ -62,6 +101,7 @@ export function factsOf(call: CallDoc, talk: ConversationFacts | null): AttemptF
     talk,
     dropped_as: null,
     error: error ? { ...error, ...cause } : null,
+    ...(call.ended === "not_dialled" ? {} : { hangup_source: callHangupSource(call, talk) }),
     pre_check_results: [],
   };
 }

@@ -2,6 +2,7 @@ import type { ResultOf } from "../../../shared/bus/bus.ts";
 import type { CallHistory, CarrierEventHistory } from "../../../shared/contracts/dialer.ts";
 import { newestFitting } from "../../../shared/batching.ts";
 import type { DialerParts } from "../deps.ts";
+import { callHangupSource } from "./call-facts.ts";
 import type { CallDoc } from "./calls.model.ts";
 import type { CarrierEventDoc } from "../callbacks/carrier-events.model.ts";
 
@@ -33,6 +34,7 @@ export const toCallHistory = (c: CallDoc): CallHistory => ({
   cause: c.cause ?? null,
   machine: c.machine ?? null,
   hang_up: c.hang_up ?? null,
+  ...(c.ended === undefined || c.ended === "not_dialled" ? {} : { hangup_source: callHangupSource(c, null) }),
   talk_seconds: c.talk_seconds ?? null,
   cost: c.cost ?? null,
   cost_currency: c.cost_currency ?? null,

@@ -3,7 +3,8 @@ import type { CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
 import type { VoicemailAction } from "../../../shared/contracts/records/configuration.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { callRef } from "../../../shared/ids.ts";
-import type { CallDoc, CallState, HangUpReason, StoredOrder, MediaKind } from "./calls.model.ts";
+import type { HangUpReason, MediaEnd } from "../../../shared/hangup-source.ts";
+import type { CallDoc, CallState, StoredOrder, MediaKind } from "./calls.model.ts";
 import type { CallProgress } from "../carriers/carrier-port.ts";
 import { dueAfterIntent, hangUpDelayMs, JOIN_GRACE_MS, openUntil, REPOLL_MS } from "./call-deadlines.ts";
 
@@ -177,6 +178,7 @@ export function progress(ref: string, step: CallProgress, at: Date, now: Date): 
         carrier_call_id: id,
         ...(step.cause === null ? {} : { cause: step.cause }),
         ...(step.seconds === null ? {} : { talk_seconds: step.seconds }),
+        ...(step.by === undefined || step.by === null ? {} : { ended_by: step.by }),
       });
   }
 }
@@ -249,10 +251,10 @@ export const joinMedia = (ref: string, node: string, now: Date, due_at: Date): T
   },
 });
 
-/** Live: a hang-up is requested. The first reason stands. */
-export const requestHangUp = (ref: string, reason: HangUpReason, now: Date): Transition => ({
+/** Live: a hang-up is requested. The first reason stands. `media`: how the carrier's side of the media had ended before. */
+export const requestHangUp = (ref: string, reason: HangUpReason, now: Date, media?: MediaEnd): Transition => ({
   filter: { ...live(ref), hang_up: null },
-  update: { $set: { hang_up: reason, due_at: plusMs(now, hangUpDelayMs(0)) } },
+  update: { $set: { hang_up: reason, due_at: plusMs(now, hangUpDelayMs(0)), ...(media && { media_end: media }) } },
 });
 
 /** Live: the carrier was asked again to end it, and is asked again when it is polled next. */

@@ -3,23 +3,13 @@ import type { CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import type { Prepared } from "../../../shared/contracts/conversation.ts";
 import type { DialJob, RecordingState } from "../../../shared/contracts/dialer.ts";
+import type { HangUpReason, MediaEnd } from "../../../shared/hangup-source.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
-import type { AnsweredBy, CallHandle } from "../carriers/carrier-port.ts";
+import type { AnsweredBy, CallHandle, HangupParty } from "../carriers/carrier-port.ts";
 
 /** States of a call. VOID: a tombstone, written where no call was dialled so that none ever will be. */
 export const CALL_STATES = ["DIALING", "RINGING", "ANSWERED", "ENDED", "VOID"] as const;
 export type CallState = (typeof CALL_STATES)[number];
-
-/** Why we ended a call ourselves. */
-export type HangUpReason =
-  | "asked"
-  | "machine"
-  | "window_closed"
-  | "baton_lost"
-  | "media_missing"
-  | "media_failed"
-  | "overdue"
-  | "conversation_lost";
 
 /** Media between carrier and conversation. */
 export type MediaKind = Prepared["kind"];
@@ -91,7 +81,11 @@ export interface CallDoc {
   /** The voicemail greeting was over. */
   beep_at?: Date;
   hang_up?: HangUpReason;
+  /** The carrier's side of the media had ended before we asked for the hang-up. */
+  media_end?: MediaEnd;
   ended?: CarrierEnd;
+  /** Who ended it, by the carrier's word; absent where it gives none. */
+  ended_by?: HangupParty;
   /** The network's own code, for people. */
   cause?: string;
   talk_seconds?: number;
@@ -155,7 +149,9 @@ export const callSchema = new Schema<CallDoc>(
     machine: String,
     beep_at: Date,
     hang_up: String,
+    media_end: String,
     ended: String,
+    ended_by: String,
     cause: String,
     talk_seconds: Number,
     release: Free,

@@ -9,7 +9,8 @@ import {
   place,
   ownLease,
 } from "./call-state-machine.ts";
-import { handleOf, type CallDoc, type HangUpReason } from "./calls.model.ts";
+import type { HangUpReason } from "../../../shared/hangup-source.ts";
+import { handleOf, type CallDoc } from "./calls.model.ts";
 import type { CallHandle, CarrierCall, CarrierPort } from "../carriers/carrier-port.ts";
 import { closeCall, finishCall } from "./close-call.ts";
 import { pollPrice } from "../billing/charge.ts";

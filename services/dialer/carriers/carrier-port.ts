@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 import type { CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
 import type { Prepared, XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
+import type { CarrierParty } from "../../../shared/hangup-source.ts";
 import type { Env } from "../../../shared/process/env.ts";
 import type { StreamDialect } from "../../../shared/contracts/records/stream-dialect.ts";
 
@@ -16,6 +17,9 @@ export type CarrierId = Exclude<Env["PROVIDER_ONE"], "none">;
 /** AMD result as the carrier reports it. Fax machines count as `machine`. */
 export type AnsweredBy = "human" | "machine" | "unknown";
 
+/** Who ended a call, as carriers name them: the caller of an outbound call is our side, of an inbound one the person. */
+export type HangupParty = CarrierParty | "caller";
+
 /** One step of a call, in our words. `at`: the carrier's own time, null where it gives none (whole seconds at best). */
 export type CallProgress = { call_id: string; at: string | null } & (
   | { type: "queued" }
@@ -29,8 +33,8 @@ export type CallProgress = { call_id: string; at: string | null } & (
    * `reason`: for people.
    */
   | { type: "media_lost"; reason: string }
-  /** `cause`: the network's own code for people to read; `seconds`: duration where known. */
-  | { type: "ended"; end: CarrierEnd; cause: string | null; seconds: number | null }
+  /** `cause`: the network's own code for people to read; `seconds`: duration where known; `by`: who ended it, where the carrier says so. */
+  | { type: "ended"; end: CarrierEnd; cause: string | null; seconds: number | null; by?: HangupParty | null }
 );
 
 /** A call by the carrier's names: the one it was placed under, and the one of its live leg where that is another (Plivo); null while unknown. */
@@ -196,6 +200,8 @@ export interface Capabilities {
   beep: boolean;
   /** Recording: asked for in the dial request, by a command after the answer, or not at all. */
   recording: "dial" | "command" | "none";
+  /** It reports who ended a call. */
+  names_ender: boolean;
   /** It signs the upgrade of the WebSocket. */
   signs_upgrade: boolean;
   /** How DTMF is sent: by a command, or in the conversation's own channel. */

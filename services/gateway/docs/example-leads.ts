@@ -60,6 +60,7 @@ export const LEAD = {
       { role: "assistant", content: "Thank you, and goodbye." },
     ],
     call_ended_by: "agent",
+    hangup_source: { by: "agent", reason: null },
     node_traversal: ["ask", "goodbye"],
     errors: [],
   },

@@ -136,6 +136,7 @@ function fromCall(c: CallHistory): TimelineEvent[] {
       ended: c.ended,
       cause: c.cause,
       hang_up: c.hang_up,
+      hangup_source: c.hangup_source,
       talk_seconds: c.talk_seconds,
     }),
     ...timelineEvent(c.closed_at, "dialer", "closed", { claim_no, cost: c.cost, cost_currency: c.cost_currency }),

@@ -2,6 +2,7 @@ import { newestFitting } from "../../../shared/batching.ts";
 import { PRE_CHECK_BYTES, type AttemptFacts, type Evaluation } from "../../../shared/contracts/records/attempt.ts";
 import { isRecord, jsonBytes } from "../../../shared/json.ts";
 import { boundedTalk } from "../../../shared/talk-bounds.ts";
+import { callEndedBy, sourceOf } from "./outcomes.ts";
 
 /** The results within their bound: where they are too large, of the variables they gave only the names are kept, then only the last results. */
 export function boundedResults(results: readonly Record<string, unknown>[]): Record<string, unknown>[] {
@@ -58,12 +59,14 @@ export const outdatedFields = ({ talk, evaluation }: AttemptFacts): Record<strin
 /** The fields an attempt leaves on the lead, whether it is the last one or not. Only known facts are written: facts that came early or late stay. */
 export function attemptFields(facts: AttemptFacts): Record<string, unknown> {
   const { talk } = facts;
+  const ended_by = callEndedBy(facts);
   return {
+    ...(ended_by === null ? {} : { "meta.call_ended_by": ended_by }),
+    ...(facts.ended === "not_dialled" ? {} : { "meta.hangup_source": sourceOf(facts) }),
     "meta.errors": [...(talk?.errors ?? []), ...(facts.error ? [facts.error] : [])],
     ...(talk
       ? {
           "meta.transcription": talk.transcription,
-          "meta.call_ended_by": talk.ended_by,
           "meta.node_traversal": talk.node_traversal,
           "meta.variables": talk.variables,
           trace_scores: {},
@@ -97,6 +100,7 @@ export const attemptHistory = (claim_no: number, facts: AttemptFacts, outcome: s
   claim_no,
   outcome,
   ended: facts.ended,
+  ...(facts.ended === "not_dialled" ? {} : { hangup_source: sourceOf(facts) }),
   call_id: facts.call_id,
   answered_at: facts.answered_at,
   ended_at: facts.ended_at,

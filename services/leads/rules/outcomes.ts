@@ -1,4 +1,5 @@
-import type { AttemptFacts, CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
+import type { AttemptFacts, CarrierEnd, EndedBy, HangupSource } from "../../../shared/contracts/records/attempt.ts";
+import { hangupSourceOf, NORMAL_REASONS } from "../../../shared/hangup-source.ts";
 
 /** The closed list of outcomes besides a template's own, and whether each is retried by default. */
 export const OUTCOMES = {
@@ -38,6 +39,47 @@ const BY_CARRIER: Partial<Record<CarrierEnd, ClosedOutcome>> = {
   not_dialled: "failed",
 };
 
+/** What follows from who ended an answered call: the contract's word for it (metaData.call_ended_by), and the outcome where nothing else decides it, without and with a conversation. */
+export interface EndRow {
+  call_ended_by: EndedBy;
+  before: ClosedOutcome;
+  after: ClosedOutcome;
+}
+
+/** The one table of docs/reliability.md; a test compares them. */
+export const END_TABLE = {
+  callee: { call_ended_by: "customer", before: "customer_hangup", after: "customer_hangup" },
+  agent: { call_ended_by: "agent", before: "no_outcome", after: "no_outcome" },
+  timeout: { call_ended_by: "timeout", before: "call_timeout", after: "call_timeout" },
+  "we, in the normal course": { call_ended_by: "agent", before: "failed", after: "no_outcome" },
+  "we, for another reason": { call_ended_by: "error", before: "call_error", after: "call_error" },
+  carrier: { call_ended_by: "error", before: "failed", after: "call_error" },
+  unknown: { call_ended_by: "error", before: "failed", after: "call_error" },
+} as const satisfies Record<string, EndRow>;
+
+const rowOf = ({ by, reason }: HangupSource): EndRow => {
+  if (by !== "we") return END_TABLE[by];
+  return END_TABLE[
+    reason !== null && NORMAL_REASONS.includes(reason) ? "we, in the normal course" : "we, for another reason"
+  ];
+};
+
+/** Who ended the call. Facts of a version before 0.3.0 don't say: there the conversation's own view is taken, and without a conversation it is unknown. */
+export const sourceOf = ({ hangup_source, ended, answered_at, talk }: AttemptFacts): HangupSource =>
+  hangup_source ??
+  hangupSourceOf({
+    answered: answered_at !== null || talk !== null,
+    end: ended,
+    carrier: null,
+    asked: null,
+    media: talk?.ended_by === "customer" ? "closed" : null,
+    talk: talk?.ended_by ?? null,
+  });
+
+/** The contract's word for who ended an attempt's call; null: nobody answered it. */
+export const callEndedBy = (facts: AttemptFacts): EndedBy | null =>
+  facts.answered_at === null && facts.talk === null ? null : rowOf(sourceOf(facts)).call_ended_by;
+
 /** The outcome of an attempt, from its facts: the template's own where the conversation reached a decision, else one of the closed list. */
 export function outcomeOf(facts: AttemptFacts): string {
   const { talk } = facts;
@@ -46,11 +88,11 @@ export function outcomeOf(facts: AttemptFacts): string {
   const carrier = BY_CARRIER[facts.ended];
   if (carrier) return carrier;
   if (facts.machine || talk?.machine) return "voicemail";
-  if (!talk) return facts.error ? "call_error" : facts.ended === "time_limit" ? "call_timeout" : "customer_hangup";
-  if (talk.ended_by === "error") return "call_error";
-  if (talk.idle_out) return "silence";
-  if (talk.time_limit || talk.ended_by === "timeout" || facts.ended === "time_limit") return "call_timeout";
-  return talk.ended_by === "customer" ? "customer_hangup" : "no_outcome";
+  if (talk ? talk.ended_by === "error" : facts.error !== null) return "call_error";
+  if (talk?.idle_out) return "silence";
+  if (talk?.time_limit || facts.ended === "time_limit") return "call_timeout";
+  const row = rowOf(sourceOf(facts));
+  return talk ? row.after : row.before;
 }
 
 /** True when the call dropped within 5 s of the answer, before a decision and before the customer said anything. */

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../errors.ts";
-import { IsoTime, Json, Nullable, Strict, Type, type Static } from "../define.ts";
+import { IsoTime, Json, Nullable, Strict, Type, UpTo, type Static } from "../define.ts";
 
 /** Longest summary of a conversation, in characters. */
 export const MAX_SUMMARY_CHARS = 2000;
@@ -29,6 +29,13 @@ export type CarrierEnd = (typeof CARRIER_ENDS)[number];
 /** Who ended the call, as 2.2 names them. */
 export const ENDED_BY = ["agent", "customer", "timeout", "error"] as const;
 export type EndedBy = (typeof ENDED_BY)[number];
+
+/** Who can have ended a call: the person on the other side (also one who called us), the conversation, a time limit or their silence, we for another reason, the carrier or its network. */
+export const HANGUP_PARTIES = ["callee", "agent", "timeout", "we", "carrier", "unknown"] as const;
+
+/** Who ended the call, from evidence. `reason`: why, where it was we (shared/hangup-source.ts). */
+export const HangupSource = Type.Object({ by: Type.Enum([...HANGUP_PARTIES]), reason: Nullable(UpTo(64)) });
+export type HangupSource = Static<typeof HangupSource>;
 
 /** The conversation's own facts. `decided` is the template's own outcome word, when one was reached. */
 export const ConversationFacts = Type.Object({
@@ -75,6 +82,8 @@ export const AttemptFacts = Type.Object({
   dropped_as: Nullable(Type.Enum(["PRECHECK_FAILED", "BLACKLISTED", "INTERNATIONAL_BLOCKED", "NUMBER_UNAVAILABLE"])),
   /** Free-form error for metaData.errors; never a secret. */
   error: Nullable(Json),
+  /** Absent: nothing was dialled, or a version before 0.3.0 wrote it. */
+  hangup_source: Type.Optional(HangupSource),
   pre_check_results: Type.Array(Json),
 });
 export type AttemptFacts = Static<typeof AttemptFacts>;

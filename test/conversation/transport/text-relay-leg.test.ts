@@ -93,7 +93,11 @@ describe("the leg", () => {
     socket.emit("close");
     socket.emit("close");
     leg.listen(events);
-    expect(seen).toEqual([["ready", "CA1"], ["prompt", "Hello?", true], ["closed"]]);
+    expect(seen).toEqual([
+      ["ready", "CA1"],
+      ["prompt", "Hello?", true],
+      ["closed", "closed"],
+    ]);
   });
   test("early events are bounded, but the closing is delivered", () => {
     const { socket, leg, seen, events } = open();
@@ -101,7 +105,18 @@ describe("the leg", () => {
     socket.emit("close");
     leg.listen(events);
     expect(seen.length).toBe(100);
-    expect(seen.at(-1)).toEqual(["closed"]);
+    expect(seen.at(-1)).toEqual(["closed", "closed"]);
+  });
+  test.each([
+    [1000, "closed"],
+    [1005, "closed"],
+    [1011, "closed"],
+    [1006, "broken"],
+  ])("a socket that ends with %i was %s by the other side", (code, how) => {
+    const { socket, leg, seen, events } = open();
+    leg.listen(events);
+    socket.emit("close", code);
+    expect(seen).toEqual([["closed", how]]);
   });
   test("sends tokens, end and close as the protocol says; nothing after the end", () => {
     const { socket, leg } = open();

@@ -146,7 +146,7 @@ describe("the end", () => {
     await t.clock.advance(47_900);
     expect(t.seen.at(-1)).toEqual(["ready", "CA1"]);
     await t.clock.advance(200);
-    expect(t.seen.at(-1)).toEqual(["closed"]);
+    expect(t.seen.at(-1)).toEqual(["closed", "broken"]);
   });
 });
 

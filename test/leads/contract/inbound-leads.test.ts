@@ -59,6 +59,9 @@ const settle = (lead_id: string, facts: AttemptFacts) =>
 const names = async (lead_id: string) =>
   (await stage.bus.call("leads.timeline", { by, lead_id })).events.map((e) => e.event);
 
+/** The caller hung up before we answered. */
+const LEFT: AttemptFacts = { ...noFacts("completed"), hangup_source: { by: "callee", reason: null } };
+
 describe("a call of somebody to us", () => {
   test("is a lead in its only attempt, once however often it is told", async () => {
     const p = received();
@@ -106,7 +109,7 @@ describe("a call of somebody to us", () => {
   test("with a withheld number is a lead like others, without a number", async () => {
     const { lead_id } = await receive(received({ from: null }));
     expect(await get(lead_id)).toMatchObject({ payload: { caller_number: null, called_number: OURS } });
-    expect(await settle(lead_id, noFacts("completed"))).toMatchObject({
+    expect(await settle(lead_id, LEFT)).toMatchObject({
       status: "FINISHED",
       outcome: "customer_hangup",
     });
@@ -134,7 +137,7 @@ describe("a call of somebody to us", () => {
       next_eligible_at: null,
       summary: expect.stringMatching(/inbound.*under way/),
     });
-    await settle(lead_id, noFacts("completed"));
+    await settle(lead_id, LEFT);
     expect((await explain()).summary).toMatch(/inbound.*finished \(customer_hangup\)/);
   });
 });

@@ -112,7 +112,7 @@ const afterLosing = (replies: number): void => {
       await losing(replies, "findAndModify", () =>
         call("leads.settle", { lead_id: baton.lead_id, claim_no: 2, facts: last }),
       ),
-    ).toEqual({ done: true, status: "FINISHED", outcome: "customer_hangup" });
+    ).toEqual({ done: true, status: "FINISHED", outcome: "failed" });
     expect(await lead(baton.lead_id)).toMatchObject({
       status: "FINISHED",
       attempt_count: 2,

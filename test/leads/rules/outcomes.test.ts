@@ -2,11 +2,22 @@ import * as fc from "fast-check";
 import {
   CARRIER_ENDS,
   ENDED_BY,
+  HANGUP_PARTIES,
   noFacts,
   type AttemptFacts,
   type ConversationFacts,
+  type HangupSource,
 } from "../../../shared/contracts/records/attempt.ts";
-import { droppedEarly, isRetried, OUTCOMES, outcomeOf } from "../../../services/leads/rules/outcomes.ts";
+import {
+  callEndedBy,
+  droppedEarly,
+  END_TABLE,
+  isRetried,
+  OUTCOMES,
+  outcomeOf,
+  sourceOf,
+} from "../../../services/leads/rules/outcomes.ts";
+import { HANG_UP_REASONS, NORMAL_REASONS, type HangUpReason } from "../../../shared/hangup-source.ts";
 import { settle } from "../../../services/leads/rules/settlement.ts";
 
 const NOW = new Date("2026-11-21T10:00:00.000Z");
@@ -26,8 +37,21 @@ const talk = (over: Partial<ConversationFacts> = {}): ConversationFacts => ({
 });
 const facts = (over: Partial<AttemptFacts>): AttemptFacts => ({ ...noFacts(over.ended ?? "completed"), ...over });
 const at = (seconds: number): string => new Date(NOW.getTime() + seconds * 1000).toISOString();
-const talked = (seconds: number, over: Partial<ConversationFacts>): AttemptFacts =>
-  facts({ answered_at: at(0), ended_at: at(seconds), talk: talk(over) });
+type Party = HangupSource["by"];
+const ended = (by: Party, seconds: number, reason: HangUpReason | null = null): AttemptFacts =>
+  facts({ answered_at: at(0), ended_at: at(seconds), hangup_source: { by, reason } });
+const talked = (
+  seconds: number,
+  over: Partial<ConversationFacts>,
+  by?: Party,
+  reason: HangUpReason | null = null,
+): AttemptFacts =>
+  facts({
+    answered_at: at(0),
+    ended_at: at(seconds),
+    talk: talk(over),
+    ...(by === undefined ? {} : { hangup_source: { by, reason } }),
+  });
 
 describe("the outcome is computed from facts alone", () => {
   const table: [string, AttemptFacts, string, boolean][] = [
@@ -68,7 +92,21 @@ describe("the outcome is computed from facts alone", () => {
       true,
     ],
     ["hung up after 6 s, nothing said", talked(6, { ended_by: "customer", user_turns: 0 }), "customer_hangup", false],
-    ["answered and gone before media joined", facts({ answered_at: at(0), ended_at: at(1) }), "customer_hangup", true],
+    ["answered, and nobody knows who ended it", facts({ answered_at: at(0), ended_at: at(21) }), "failed", true],
+    ["answered and ended by the carrier before a word", ended("carrier", 21), "failed", true],
+    ["answered and hung up by the callee before a word", ended("callee", 21), "customer_hangup", false],
+    ["the same within 5 s: a dropped line", ended("callee", 1), "customer_hangup", true],
+    ["ended by us before a word", ended("we", 21, "media_missing"), "call_error", false],
+    ["a talk that the carrier ended", talked(30, { ended_by: "customer" }, "carrier"), "call_error", false],
+    ["a talk that we ended from outside", talked(30, { ended_by: "customer" }, "we", "overdue"), "call_error", false],
+    ["a talk whose end is unknown", talked(30, { ended_by: "customer" }, "unknown"), "call_error", false],
+    ["decided, then the carrier ended it", talked(30, { decided: "confirmed", ended_by: "customer" }, "carrier"), "confirmed", false], // prettier-ignore
+    [
+      "the time limit of the carrier, by its word",
+      talked(30, { ended_by: "customer" }, "timeout"),
+      "call_timeout",
+      false,
+    ],
     ["silence", talked(30, { ended_by: "timeout", idle_out: true, user_turns: 0 }), "silence", false],
     ["too long", talked(600, { ended_by: "timeout", time_limit: true }), "call_timeout", false],
     [
@@ -181,6 +219,46 @@ describe("settling", () => {
       { numRuns: 500 },
     );
   });
+  const anySource = fc.record({
+    by: fc.constantFrom(...HANGUP_PARTIES),
+    reason: fc.constantFrom(null, ...HANG_UP_REASONS),
+  });
+  test("customer_hangup is only ever the outcome of an answered call that the callee ended", () => {
+    fc.assert(
+      fc.property(anyFacts, fc.option(anySource), (f, source) => {
+        const known = source === null ? f : { ...f, hangup_source: source };
+        if (outcomeOf(known) === "customer_hangup") expect(sourceOf(known).by).toBe("callee");
+        if (sourceOf(known).by === "callee" && known.answered_at !== null) expect(callEndedBy(known)).toBe("customer");
+      }),
+      { numRuns: 2000 },
+    );
+  });
+  test("the contract's word follows from who ended the call alone", () => {
+    const rows: HangupSource[] = HANGUP_PARTIES.flatMap((by): HangupSource[] =>
+      by === "we" ? [null, ...HANG_UP_REASONS].map((reason) => ({ by, reason })) : [{ by, reason: null }],
+    );
+    for (const source of rows) {
+      const normal = source.reason !== null && NORMAL_REASONS.includes(source.reason);
+      const row =
+        source.by === "we" ? (`we, ${normal ? "in the normal course" : "for another reason"}` as const) : source.by;
+      for (const said of [null, talk({ ended_by: "customer" })]) {
+        const f = facts({ answered_at: at(0), ended_at: at(30), talk: said, hangup_source: source });
+        expect({ source, word: callEndedBy(f), outcome: outcomeOf(f) }).toEqual({
+          source,
+          word: END_TABLE[row].call_ended_by,
+          outcome: said ? END_TABLE[row].after : END_TABLE[row].before,
+        });
+      }
+    }
+    expect(callEndedBy(facts({ ended: "no_answer" }))).toBeNull();
+  });
+  test("facts of the version before say as much as they know", () => {
+    expect(sourceOf(talked(30, { ended_by: "customer" })).by).toBe("callee");
+    expect(sourceOf(talked(30, { ended_by: "agent" })).by).toBe("agent");
+    expect(sourceOf(talked(30, { ended_by: "error" }))).toEqual({ by: "we", reason: "conversation_failed" });
+    expect(sourceOf(facts({ answered_at: at(0), ended_at: at(3) })).by).toBe("unknown");
+  });
+
   test("every outcome is the template's own word or one of the closed list", () => {
     fc.assert(
       fc.property(anyFacts, (f) => {

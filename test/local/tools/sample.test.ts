@@ -105,7 +105,7 @@ describe("leads.csv", () => {
     "14": "confirmed",
     "15": "failed",
     "16": "confirmed",
-    "17": "customer_hangup",
+    "17": "call_error",
   };
 
   test("40 rows, each with a tag, a name, an order and a number of its own", () => {

@@ -131,6 +131,7 @@ export function simulatedCarriers(stage: Stage, life: SimLife, carrier: Carrier)
     capabilities: {
       speech: "relay",
       machine_detection: true,
+      names_ender: false,
       beep: false,
       recording: "none",
       signs_upgrade: false,

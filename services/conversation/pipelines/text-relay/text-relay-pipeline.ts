@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { MediaEnd } from "../../../../shared/hangup-source.ts";
 import { MS_PER_SECOND, type Clock } from "../../../../shared/time/clock.ts";
 import { speechMs } from "../../audio/speech-duration.ts";
 import type { ChatModel } from "../../providers/port.ts";
@@ -72,7 +73,7 @@ class TextRelayPipeline implements VoicePipeline {
           if (this.#host.listening()) this.#host.dispatch({ type: "idle" });
         }),
       fault: () => this.#host.recordError("RELAY_REFUSED_FRAME"),
-      closed: () => this.#closed(),
+      closed: (how) => this.#closed(how),
     });
   }
 
@@ -170,13 +171,13 @@ class TextRelayPipeline implements VoicePipeline {
     });
   }
 
-  #closed(): void {
+  #closed(how: MediaEnd = "closed"): void {
     this.#llm.cancel();
     this.#dtmf.stop();
     this.#beepWait?.stop();
     this.#stopIdle();
     this.#gone.abort();
-    this.#host.dispatch({ type: "stopped", reason: "hung_up" });
+    this.#host.dispatch({ type: "stopped", reason: how === "broken" ? "line_lost" : "hung_up" });
   }
 
   async #end({ goodbye, at_once, transferred }: Extract<SpeechEffect, { type: "end" }>): Promise<void> {

@@ -1,5 +1,5 @@
 import type { CallProgress, CarrierCall, CarrierRecording } from "../carrier-port.ts";
-import { causeOf, dollarsOf, endOf, timeOf } from "./hangup-causes.ts";
+import { causeOf, dollarsOf, endOf, partyOf, timeOf } from "./hangup-causes.ts";
 import { listOf, textOf, wholeOf } from "../json.ts";
 import { isRecord } from "../../../../shared/json.ts";
 import type { Answer } from "./rest.ts";
@@ -27,7 +27,8 @@ export function endedCall(record: Answer, call_id: string): SeenCall {
     "failed";
   const seconds = answered_at === null ? null : (wholeOf(record["bill_duration"]) ?? wholeOf(record["call_duration"]));
   const progress: CallProgress[] = answered_at === null ? [] : [{ call_id, at: answered_at, type: "answered" }];
-  progress.push({ call_id, at: timeOf(record["end_time"]), type: "ended", end, cause: causeOf(hangup), seconds });
+  const by = partyOf(textOf(record["hangup_source"]), hangup.code);
+  progress.push({ call_id, at: timeOf(record["end_time"]), type: "ended", end, cause: causeOf(hangup), seconds, by });
   return {
     leg_id: textOf(record["call_uuid"]),
     call: {

@@ -62,6 +62,7 @@ const SPEAKING_KINDS: ReadonlySet<CallbackKind> = new Set(["answer", "turn", "tr
 const CAPABILITIES: Capabilities = {
   speech: "turns",
   machine_detection: true,
+  names_ender: true,
   beep: false,
   recording: "command",
   signs_upgrade: false,

@@ -1,4 +1,5 @@
 import type { CarrierEnd } from "../../../../shared/contracts/records/attempt.ts";
+import type { HangupParty } from "../carrier-port.ts";
 
 /** Plivo's words for a call that is over, in ours (CallStatus of callbacks, call_state of records). */
 const STATUS_ENDS: Record<string, CarrierEnd> = {
@@ -17,13 +18,14 @@ const STATUS_ENDS: Record<string, CarrierEnd> = {
 const INVALID_DESTINATION = 2000;
 const REJECTED = 3020;
 const SCHEDULED = 6000;
+const RING_TIMEOUT = 6010;
 
 /** The end that a code alone implies for an unanswered call. */
 const CODE_ENDS = new Map<number, CarrierEnd>([
   [1000, "canceled"],
   [3000, "no_answer"],
   [3010, "busy"],
-  [6010, "no_answer"],
+  [RING_TIMEOUT, "no_answer"],
 ]);
 
 /** Why a call ended, as Plivo reports it. `status`, `code` null: it gave none. `answered`: the call was answered. */
@@ -44,6 +46,30 @@ export function endOf({ status, code, answered }: Hangup): CarrierEnd | null {
   if (code === INVALID_DESTINATION && !answered) return "invalid_number";
   if (code === REJECTED && !answered) return "rejected";
   return code === SCHEDULED && answered ? "time_limit" : end;
+}
+
+/** Plivo's sources of a hang-up; for "Plivo" the code tells more. */
+const SOURCES: Record<string, HangupParty> = {
+  caller: "caller",
+  callee: "callee",
+  "call recipient": "callee",
+  "api request": "we",
+  "answer xml": "we",
+  carrier: "carrier",
+  error: "carrier",
+};
+/** Codes of hang-ups by Plivo itself: a limit of ours was over, or our document was. */
+const BY_PLIVO = new Map<number, HangupParty>([
+  [3070, "we"],
+  [4010, "we"],
+  [SCHEDULED, "timeout"],
+  [RING_TIMEOUT, "timeout"],
+]);
+
+/** Who ended the call by HangupSource and HangupCauseCode (https://www.plivo.com/docs/voice/troubleshooting/hangup-causes); null: it does not say. */
+export function partyOf(source: string | null, code: number | null): HangupParty | null {
+  const word = source?.trim().toLowerCase() ?? "";
+  return word === "plivo" ? (BY_PLIVO.get(code ?? 0) ?? "carrier") : (SOURCES[word] ?? null);
 }
 
 /** Plivo's cause for people: its number and its name. */

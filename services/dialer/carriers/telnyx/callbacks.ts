@@ -5,6 +5,7 @@ import {
   type AnsweredBy,
   type CallProgress,
   type CarrierRecording,
+  type HangupParty,
   type InboundCall,
   type Price,
   type SignedRequest,
@@ -82,6 +83,13 @@ function endOf(payload: Record<string, unknown>): { end: CarrierEnd; cause: stri
   return { end, cause: known === null ? word : `sip ${known}` };
 }
 
+/** Who ended the call, by hangup_cause and hangup_source (callee, caller, unknown); null: it does not say. */
+function partyOf(payload: Record<string, unknown>): HangupParty | null {
+  const source = payload["hangup_source"];
+  if (payload["hangup_cause"] === "time_limit") return "timeout";
+  return source === "callee" || source === "caller" ? source : null;
+}
+
 /** The step an event reports; empty for the many without one. Duration is not among it: Telnyx gives only the beginning of the call. */
 export function progressOf({ type, at, payload }: TelnyxEvent, call_id: string): CallProgress[] {
   const result = textOf(payload["result"]) ?? "";
@@ -108,7 +116,7 @@ export function progressOf({ type, at, payload }: TelnyxEvent, call_id: string):
     case "streaming.failed":
       return [{ call_id, at, type: "media_lost", reason: textOf(payload["failure_reason"]) ?? "the stream failed" }];
     case "call.hangup":
-      return [{ call_id, at, type: "ended", ...endOf(payload), seconds: null }];
+      return [{ call_id, at, type: "ended", ...endOf(payload), seconds: null, by: partyOf(payload) }];
     default:
       return [];
   }

@@ -1,5 +1,5 @@
 import { fail } from "../../../../shared/errors.ts";
-import type { CarrierPort } from "../carrier-port.ts";
+import type { Capabilities, CarrierPort } from "../carrier-port.ts";
 import { dialAnswerOf } from "./refusals.ts";
 import { inboundOf, isAtItsAddress, translate } from "./callbacks.ts";
 import { unreachable } from "../carrier-errors.ts";
@@ -28,6 +28,16 @@ const NO_DOCUMENTS: Pick<CarrierPort, "answerDocument" | "farewellDocument"> = {
   farewellDocument: () => null,
 };
 
+const CAPABILITIES: Capabilities = {
+  speech: "relay",
+  machine_detection: true,
+  names_ender: true,
+  beep: true,
+  recording: "dial",
+  signs_upgrade: false,
+  dtmf: "command",
+};
+
 /** Telnyx behind the port. Nothing of its vocabulary passes this folder. Throws a plain error for a public key that is none. */
 export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
   const rest = openRest(options);
@@ -35,14 +45,7 @@ export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
 
   return {
     id: "telnyx",
-    capabilities: {
-      speech: "relay",
-      machine_detection: true,
-      beep: true,
-      recording: "dial",
-      signs_upgrade: false,
-      dtmf: "command",
-    },
+    capabilities: CAPABILITIES,
     stream: telnyxStream,
     warm: async () => undefined,
     async dial(request) {

@@ -54,6 +54,7 @@ async function dialOnce(rest: () => Promise<Twilio>, request: DialRequest): Prom
 const CAPABILITIES: Capabilities = {
   speech: "relay",
   machine_detection: true,
+  names_ender: false,
   beep: true,
   recording: "dial",
   signs_upgrade: true,

@@ -1,0 +1,72 @@
+import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
+import type { MediaEnd } from "../../../shared/hangup-source.ts";
+import { callRef } from "../../../shared/ids.ts";
+import { hold, LEAD } from "../fixtures/held-conversation.ts";
+
+const sourceIn = (t: ReturnType<typeof hold>): unknown => {
+  const { facts } = t.named("leads.settle").at(-1)?.params ?? {};
+  return facts && Reflect.get(facts, "hangup_source");
+};
+
+test.each<[string, MediaEnd, CallEndEvidence | undefined, unknown]>([
+  [
+    "the carrier closed the media and nobody else ended the call: the callee",
+    "closed",
+    undefined,
+    { by: "callee", reason: null },
+  ],
+  [
+    "the dialer had ended the call before: we, with its reason",
+    "closed",
+    { end: null, carrier: null, asked: "overdue" },
+    { by: "we", reason: "overdue" },
+  ],
+  [
+    "the carrier says that its network ended it",
+    "closed",
+    { end: "completed", carrier: "carrier", asked: null },
+    { by: "carrier", reason: null },
+  ],
+  [
+    "the carrier cut the call at its limit",
+    "closed",
+    { end: "time_limit", carrier: null, asked: null },
+    { by: "timeout", reason: null },
+  ],
+  ["the media broke off: the carrier", "broken", undefined, { by: "carrier", reason: null }],
+  [
+    "the media broke off, and the carrier says that the callee hung up",
+    "broken",
+    { end: "completed", carrier: "callee", asked: null },
+    { by: "callee", reason: null },
+  ],
+])("%s", async (_name, how, known, source) => {
+  const t = hold({ bus: { "dialer.hangUp": () => (known === undefined ? {} : { known }) } });
+  await t.pass(0);
+  t.events().closed(how);
+  await t.session.ended;
+  expect(t.named("dialer.hangUp")[0]?.params).toEqual({ call_ref: callRef(LEAD, 3), media: how });
+  expect(sourceIn(t)).toEqual(source);
+});
+
+test("a dialer that does not answer keeps nobody waiting: what the conversation saw is settled", async () => {
+  const t = hold({ bus: { "dialer.hangUp": () => new Promise(() => undefined) } });
+  await t.pass(0);
+  t.events().closed();
+  await t.pass(0);
+  await t.pass(2000);
+  expect(t.named("leads.settle")).toEqual([]);
+  await t.pass(1000);
+  expect(sourceIn(t)).toEqual({ by: "callee", reason: null });
+  expect(t.named("leads.settle")[0]?.params).toMatchObject({ end_call: true });
+});
+
+test("a conversation that is shut down says so to the dialer and to the lead", async () => {
+  const t = hold();
+  await t.pass(0);
+  t.session.signal("shutdown_now");
+  await t.pass(1000);
+  await t.session.ended;
+  expect(t.named("dialer.hangUp")[0]?.params).toEqual({ call_ref: callRef(LEAD, 3), reason: "shutdown" });
+  expect(sourceIn(t)).toEqual({ by: "we", reason: "shutdown" });
+});
