@@ -7,6 +7,7 @@ export interface Row {
   line: number;
   request_id: string;
   payload: Record<string, string>;
+  /** How it ends; several words where it may end in several ways: "customer_hangup or failed". */
   expected: string;
 }
 

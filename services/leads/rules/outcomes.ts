@@ -39,7 +39,7 @@ const BY_CARRIER: Partial<Record<CarrierEnd, ClosedOutcome>> = {
   not_dialled: "failed",
 };
 
-/** What follows from who ended an answered call: the contract's word for it (metaData.call_ended_by), and the outcome where nothing else decides it, without and with a conversation. */
+/** What follows from who ended an answered call: the contract's word for it (metaData.call_ended_by), and the outcome where nothing else decides it, before and after the first word. */
 export interface EndRow {
   call_ended_by: EndedBy;
   before: ClosedOutcome;
@@ -80,6 +80,10 @@ export const sourceOf = ({ hangup_source, ended, answered_at, talk }: AttemptFac
 export const callEndedBy = (facts: AttemptFacts): EndedBy | null =>
   facts.answered_at === null && facts.talk === null ? null : rowOf(sourceOf(facts)).call_ended_by;
 
+/** True once a conversation said or heard anything. */
+const wordsWereSaid = (talk: AttemptFacts["talk"]): boolean =>
+  talk !== null && (talk.user_turns > 0 || talk.transcription.length > 0);
+
 /** The outcome of an attempt, from its facts: the template's own where the conversation reached a decision, else one of the closed list. */
 export function outcomeOf(facts: AttemptFacts): string {
   const { talk } = facts;
@@ -92,7 +96,7 @@ export function outcomeOf(facts: AttemptFacts): string {
   if (talk?.idle_out) return "silence";
   if (talk?.time_limit || facts.ended === "time_limit") return "call_timeout";
   const row = rowOf(sourceOf(facts));
-  return talk ? row.after : row.before;
+  return wordsWereSaid(talk) ? row.after : row.before;
 }
 
 /** True when the call dropped within 5 s of the answer, before a decision and before the customer said anything. */

@@ -1,7 +1,7 @@
 import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
 import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { callRef } from "../../../shared/ids.ts";
-import { hold, LEAD } from "../fixtures/held-conversation.ts";
+import { hold, LEAD } from "./fixtures/held-conversation.ts";
 
 const sourceIn = (t: ReturnType<typeof hold>): unknown => {
   const { facts } = t.named("leads.settle").at(-1)?.params ?? {};

@@ -3,7 +3,7 @@ import { recoveredFacts } from "../../../services/conversation/session/conversat
 import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import { fail } from "../../../shared/errors.ts";
 import { until } from "../../../local/harness/stage.ts";
-import { docOf, hold, LEAD } from "../fixtures/held-conversation.ts";
+import { docOf, hold, LEAD } from "./fixtures/held-conversation.ts";
 
 test("the lease is renewed every third of its life, and no longer than the conversation", async () => {
   const t = hold();

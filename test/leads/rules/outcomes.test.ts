@@ -100,6 +100,7 @@ describe("the outcome is computed from facts alone", () => {
     ["a talk that the carrier ended", talked(30, { ended_by: "customer" }, "carrier"), "call_error", false],
     ["a talk that we ended from outside", talked(30, { ended_by: "customer" }, "we", "overdue"), "call_error", false],
     ["a talk whose end is unknown", talked(30, { ended_by: "customer" }, "unknown"), "call_error", false],
+    ["media that broke off before the first word", talked(30, { user_turns: 0, ended_by: "customer" }, "carrier"), "failed", true], // prettier-ignore
     ["decided, then the carrier ended it", talked(30, { decided: "confirmed", ended_by: "customer" }, "carrier"), "confirmed", false], // prettier-ignore
     [
       "the time limit of the carrier, by its word",

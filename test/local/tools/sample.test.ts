@@ -92,7 +92,7 @@ describe("leads.csv", () => {
     "01": "confirmed",
     "02": "rescheduled",
     "03": "customer_hangup",
-    "04": "customer_hangup",
+    "04": "customer_hangup or failed",
     "05": "silence",
     "06": "busy",
     "07": "no_answer",
@@ -105,7 +105,7 @@ describe("leads.csv", () => {
     "14": "confirmed",
     "15": "failed",
     "16": "confirmed",
-    "17": "call_error",
+    "17": "call_error or failed",
   };
 
   test("40 rows, each with a tag, a name, an order and a number of its own", () => {
