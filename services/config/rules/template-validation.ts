@@ -4,6 +4,7 @@ import { jsonBytes } from "../../../shared/json.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { schemaIssues } from "./json-schema-validation.ts";
 import { leadsOn, transitionIssues } from "./flow-transition-validation.ts";
+import { outcomeIssues } from "./outcome-validation.ts";
 import { functionsOf, soleVariable, variableIssues, variablesOf, type Variables } from "./template-variables.ts";
 
 /** Largest template taken, as JSON text. */
@@ -237,6 +238,7 @@ export function templateIssues(t: TemplateInput): ValidationIssue[] {
     ),
     ...functionIssues(t),
     ...transitionIssues(t),
+    ...outcomeIssues(t),
     ...payloadSchemaIssues(t),
     ...variableIssues(t),
     ...evaluatorIssues(t),

@@ -1,4 +1,10 @@
-import type { AttemptFacts, CarrierEnd, EndedBy, HangupSource } from "../../../shared/contracts/records/attempt.ts";
+import type {
+  AttemptFacts,
+  CarrierEnd,
+  EndedBy,
+  HangupSource,
+  OUTCOME_WORDS,
+} from "../../../shared/contracts/records/attempt.ts";
 import { hangupSourceOf, NORMAL_REASONS } from "../../../shared/hangup-source.ts";
 
 /** The closed list of outcomes besides a template's own, and whether each is retried by default. */
@@ -20,7 +26,7 @@ export const OUTCOMES = {
   NUMBER_UNAVAILABLE: { retried: false },
   PLACEMENT_UNKNOWN: { retried: false },
   EXPIRED: { retried: false },
-} as const;
+} as const satisfies Record<(typeof OUTCOME_WORDS)[number], { retried: boolean }>;
 
 /** An outcome of the closed list. */
 export type ClosedOutcome = keyof typeof OUTCOMES;
@@ -108,11 +114,12 @@ export function droppedEarly(facts: AttemptFacts): boolean {
   return Date.parse(facts.ended_at) - Date.parse(facts.answered_at) <= EARLY_DROP_SECONDS * 1000;
 }
 
-/** Whether an attempt with these facts is tried again, the budget aside. A template's `retry_on` list replaces the rule. */
+/** Whether an attempt with these facts is tried again, the budget aside; what the conversation decided never is. A template's `retry_on` list replaces the rule. */
 export function isRetried(facts: AttemptFacts, retry_on: readonly string[] | null): boolean {
   const outcome = outcomeOf(facts);
   if (facts.ended === "not_dialled") return false; // an attempt that may be repeated and dialled nothing is released, not settled
   if (retry_on) return retry_on.includes(outcome);
+  if (facts.talk?.decided) return false; // whatever the word: templates saved before 0.3.0 may decide with one of ours
   if (outcome === "voicemail") return !(facts.talk?.message_left ?? false);
   return (outcome in OUTCOMES && OUTCOMES[outcome as ClosedOutcome].retried) || droppedEarly(facts);
 }

@@ -24,6 +24,26 @@ export const DECISION_CODES: readonly string[] = [
   "TEMPLATE_UNKNOWN",
   "NOT_AVAILABLE",
 ] satisfies ErrorCode[];
+/** The service's own outcome words. What each means and whether it is tried again: services/leads/rules/outcomes.ts; a template may not decide with one of them. */
+export const OUTCOME_WORDS = [
+  "no_answer",
+  "busy",
+  "failed",
+  "voicemail",
+  "customer_hangup",
+  "silence",
+  "no_outcome",
+  "call_timeout",
+  "call_error",
+  "PRECHECK_FAILED",
+  "BLACKLISTED",
+  "ABORTED",
+  "INVALID_NUMBER",
+  "INTERNATIONAL_BLOCKED",
+  "NUMBER_UNAVAILABLE",
+  "PLACEMENT_UNKNOWN",
+  "EXPIRED",
+] as const;
 export type CarrierEnd = (typeof CARRIER_ENDS)[number];
 
 /** Who ended the call, as 2.2 names them. */

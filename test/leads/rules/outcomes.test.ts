@@ -167,7 +167,7 @@ describe("settling", () => {
       seconds: fc.integer({ min: 0, max: 700 }),
       said: fc.option(
         fc.record({
-          decided: fc.constantFrom(null, "confirmed"),
+          decided: fc.constantFrom(null, "confirmed", "busy", "voicemail"),
           ended_by: fc.constantFrom(...ENDED_BY),
           user_turns: fc.nat(2),
           idle_out: fc.boolean(),
@@ -264,6 +264,17 @@ describe("settling", () => {
     fc.assert(
       fc.property(anyFacts, (f) => {
         expect(outcomeOf(f) in OUTCOMES || outcomeOf(f) === f.talk?.decided).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("whatever else is known of an attempt, a decision is followed by another call only where retry_on names it", () => {
+    fc.assert(
+      fc.property(anyFacts, anyPolicy, (f, policyOf) => {
+        const settled = settle(f, policyOf, 1, NOW);
+        const decided = f.dropped_as ? null : (f.talk?.decided ?? null);
+        if (settled.kind === "retry" && decided !== null) expect(policyOf.retry_on).toContain(decided);
       }),
       { numRuns: 1000 },
     );

@@ -32,13 +32,15 @@ interface Asked {
   template_id: string;
   override: object;
 }
+/** What the talks of a run's first and second tenant decide. The second's template is one from before words of ours were refused. */
+const DECISIONS = ["confirmed", "busy"] as const;
 /** A short talk: a question, one decision. Its function takes no arguments, so that no schema is compiled in every run. */
-const NODES: TemplateRecord["nodes"] = [
+const nodes = (outcome: string): TemplateRecord["nodes"] => [
   {
     name: "ask",
     role_prompt: "You are Mia of {{shop}}.",
     prompt: "Ask {{customer}} whether they confirm order {{order}}.",
-    functions: [{ name: "confirm", description: "They confirm.", next_node: "confirmed", outcome: "confirmed" }],
+    functions: [{ name: "confirm", description: "They confirm.", next_node: "confirmed", outcome }],
   },
   {
     name: "confirmed",
@@ -47,6 +49,12 @@ const NODES: TemplateRecord["nodes"] = [
     interruptible: false,
   },
 ];
+
+/** The word that conversations of a template decide. */
+export const decisionOf = (
+  { tenants }: Pick<Platform, "tenants">,
+  template_id: string | undefined,
+): string | undefined => tenants.find((t) => t.template.id === template_id)?.template.nodes[0]?.functions?.[0]?.outcome;
 
 type Answers = Record<string, (params: Asked) => unknown>;
 
@@ -114,7 +122,7 @@ export class Platform {
       reseller_id,
       merchant_id,
       retry_on,
-      nodes: NODES,
+      nodes: nodes(DECISIONS[i] ?? DECISIONS[0]),
       initial_node: "ask",
       global_functions: [],
       limits: { max_call_seconds: MAX_CALL_SECONDS, idle_seconds: 4, max_age_seconds: MAX_AGE_SECONDS },

@@ -3,7 +3,8 @@ import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { windowState } from "../../../shared/calling-window.ts";
 import type { DialDecision } from "../actors/carrier-records.ts";
 import type { Deeds } from "../actors/operators.ts";
-import type { Platform, Said } from "../actors/platform.ts";
+import { isRecord } from "../../../shared/json.ts";
+import { decisionOf, type Platform, type Said } from "../actors/platform.ts";
 import type { Scene } from "../engine/scene.ts";
 
 /** An invariant and what broke it. */
@@ -97,7 +98,19 @@ function rateViolations(scene: Scene, platform: Platform, leads: ReadonlyMap<str
   return [...ofConfigurations, ...ofAccount];
 }
 
-/** What broke the invariants of single dials: windows and pauses (I5), limits (I6), aborts (I8), the blacklist (I10). */
+/** I15: an attempt before this one ended with a word that its conversation decided, and retry_on does not name it. */
+function decisionViolations(platform: Platform, d: DialDecision, lead: LeadDoc | undefined): Finding[] {
+  const retry_on = platform.tenants.find((t) => t.template.id === lead?.template_id)?.template.retry_on ?? [];
+  const word = decisionOf(platform, lead?.template_id);
+  const decided = lead?.history?.find(
+    ({ details: { claim_no, outcome, talk } }) =>
+      typeof claim_no === "number" && claim_no < d.claim_no && isRecord(talk) && outcome === word,
+  );
+  if (word === undefined || decided === undefined || retry_on.includes(word)) return [];
+  return [{ invariant: "I15", what: `${d.ref} was dialled although an attempt before had decided ${word}` }];
+}
+
+/** What broke the invariants of single dials: windows and pauses (I5), limits (I6), aborts (I8), the blacklist (I10), decisions (I15). */
 export function dialViolations(scene: Scene, platform: Platform, deeds: Deeds): Finding[] {
   const leads = new Map(scene.database.docs<LeadDoc>("leads").map((l) => [l._id, l]));
   const calls = new Map(scene.database.docs<CallDoc>("calls").map((c) => [c._id, c]));
@@ -110,6 +123,7 @@ export function dialViolations(scene: Scene, platform: Platform, deeds: Deeds): 
     return [
       ...inWindow,
       ...blacklistViolations(platform, d, lead),
+      ...decisionViolations(platform, d, lead),
       ...(late === null ? [] : [{ invariant: "I8", what }]),
     ];
   });

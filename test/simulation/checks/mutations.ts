@@ -99,6 +99,15 @@ export const MUTATIONS: Record<string, Change> = {
     const ended = { ...rest, status: "FINISHED", outcome: "failed", finished_at: set(o)["updated_at"] };
     return { ...o, update: { ...(o.update as Doc), $set: ended as Doc } };
   },
+  /** A decision of the conversation that reads like a word of ours is retried like that. */
+  "decision-retried": (o) => {
+    const fields = set(o);
+    if (!onLeads(o) || fields["outcome"] !== "busy" || fields["status"] !== "FINISHED" || !("meta.variables" in fields))
+      return o;
+    const { finished_at: _at, report_due_at: _owed, ...rest } = fields;
+    const again: Doc = { ...rest, status: "RETRY", outcome: null, due_at: fields["updated_at"] };
+    return { ...o, update: { ...(o.update as Doc), $set: again } };
+  },
   /** A lead is aborted whatever it is doing. */
   "abort-without-guard": (o) => (onLeads(o) && set(o)["outcome"] === "ABORTED" ? without(o, "status") : o),
   /** FINISHED is written, the report is not owed in the same write. */
