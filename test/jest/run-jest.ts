@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { runProgram, type ProgramOptions } from "../../local/harness/program.ts";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
 
-/** One more than there are cores: half of the tests' time is spent waiting for leases, sweeps and faults of real processes. */
-const WORKERS = availableParallelism() + 1;
+/** One file more than there are cores computes, and two wait for processes, leases and sweeps (two-lanes.cjs). */
+const WORKERS = availableParallelism() + 3;
 
 /** What must stand after node to start jest. */
 export const JEST = [

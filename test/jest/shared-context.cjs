@@ -1,6 +1,7 @@
 "use strict";
 // Jest environment with one global object for all test files of a worker: what node_modules hold is loaded into it once (shared-libraries.cjs),
 // and sees the same Array, Error and Promise as each test file. The global is an ordinary one, without jest's proxy, so reading a global costs nothing.
+const { getPriority, setPriority } = require("node:os");
 const { createContext, constants, runInContext } = require("node:vm");
 const { ModernFakeTimers } = require("@jest/fake-timers");
 const { ModuleMocker } = require("jest-mock");
@@ -40,6 +41,8 @@ const noMatchers = () => ({
     suppressedErrors: [],
   },
 });
+/** A file that computes leaves the cores to the processes of one that starts the product, as a machine of their own would (two-lanes.cjs). */
+const COMPUTING_NICE = 5;
 /** Of jest's own environment: a trace that ends before our code helps nobody. */
 const STACK_FRAMES = 100;
 
@@ -97,7 +100,8 @@ function librariesEnvironment() {
 class SharedContext {
   static CONDITIONS = ["node", "node-addons"];
 
-  constructor({ projectConfig }) {
+  constructor({ globalConfig, projectConfig }) {
+    if (globalConfig.lane === "computing" && getPriority() < COMPUTING_NICE) setPriority(COMPUTING_NICE);
     if (shared === undefined) shared = makeContext();
     else restore(shared);
     Object.defineProperty(shared.global, MATCHERS, { configurable: true, value: noMatchers() });
