@@ -776,7 +776,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Abort leads that are not being called; each gets its own result
+         * Abort leads that are not being called, up to 1,000; each gets its own result, and one that is no valid item an error
          * @description Roles: admin, reseller, merchant, user.
          */
         readonly post: operations["leads.abort"];
@@ -1616,6 +1616,10 @@ export interface components {
             readonly created_at: string;
             /** Format: date-time */
             readonly updated_at: string;
+            readonly warnings?: readonly {
+                readonly path: string;
+                readonly message: string;
+            }[];
         };
         readonly ConfigListTemplatesResponse: {
             readonly count: number;
@@ -1784,6 +1788,10 @@ export interface components {
                 readonly created_at: string;
                 /** Format: date-time */
                 readonly updated_at: string;
+                readonly warnings?: readonly {
+                    readonly path: string;
+                    readonly message: string;
+                }[];
             }[];
             readonly next_cursor: string | null;
         };
@@ -1952,6 +1960,10 @@ export interface components {
             readonly created_at: string;
             /** Format: date-time */
             readonly updated_at: string;
+            readonly warnings?: readonly {
+                readonly path: string;
+                readonly message: string;
+            }[];
         };
         readonly ConfigUpdateTemplateRequest: {
             readonly name?: string;
@@ -2275,6 +2287,10 @@ export interface components {
             readonly created_at: string;
             /** Format: date-time */
             readonly updated_at: string;
+            readonly warnings?: readonly {
+                readonly path: string;
+                readonly message: string;
+            }[];
         };
         readonly ConfigListVersionsResponse: {
             readonly count: number;
@@ -2443,6 +2459,10 @@ export interface components {
                 readonly created_at: string;
                 /** Format: date-time */
                 readonly updated_at: string;
+                readonly warnings?: readonly {
+                    readonly path: string;
+                    readonly message: string;
+                }[];
             }[];
             readonly next_cursor: string | null;
         };

@@ -1,11 +1,13 @@
 import type { Handlers } from "../../shared/bus/bus.ts";
 import type { ConfigurationRecord } from "../../shared/contracts/records/configuration.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
+import type { TemplateRecord } from "../../shared/contracts/records/template.ts";
 import { readPage } from "../../shared/page.ts";
 import { configurationNotFound } from "./configurations/configuration-changes.ts";
 import type { ConfigurationDoc } from "./configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "./configurations/configurations.repository.ts";
 import type { CallPlans } from "./plans/call-plans.ts";
+import { templateWarnings } from "./rules/template-validation.ts";
 import { templateNotFound } from "./templates/template-changes.ts";
 import { recordOf } from "./templates/template-records.ts";
 import type { TemplatesRepository } from "./templates/templates.repository.ts";
@@ -14,6 +16,12 @@ import type { TemplatesRepository } from "./templates/templates.repository.ts";
 export async function shownConfiguration(plans: CallPlans, doc: ConfigurationDoc | null): Promise<ConfigurationRecord> {
   const [record] = await plans.records(doc ? [doc] : []);
   return record ?? configurationNotFound();
+}
+
+/** A template as it is shown: with what a save would refuse now, where it was saved before. */
+export function shownTemplate(record: TemplateRecord): TemplateRecord {
+  const warnings = templateWarnings(record);
+  return warnings.length === 0 ? record : { ...record, warnings };
 }
 
 /** What people read of templates and configurations, each asker within its scope. */
@@ -33,14 +41,14 @@ export const configReads = (
         const records = new Map((await templates.current(heads)).map((r) => [r.id, r]));
         return heads.map(({ _id, created_at }) => ({ _id, created_at, record: records.get(_id) }));
       },
-      ({ record }) => record,
+      ({ record }) => record && shownTemplate(record),
     );
     return { count: items.length, templates: items, next_cursor };
   },
   async getTemplate({ by, id }) {
     const head = (await templates.head(scopeOf(by), id)) ?? templateNotFound();
     const [record] = await templates.current([head]);
-    return record ?? templateNotFound();
+    return record ? shownTemplate(record) : templateNotFound();
   },
   async listVersions({ by, id, ...page }) {
     const head = (await templates.head(scopeOf(by), id)) ?? templateNotFound();

@@ -10,7 +10,7 @@ import { configurationsRepository } from "./configurations/configurations.reposi
 import { inboundPlans } from "./plans/inbound-plans.ts";
 import { callPlans } from "./plans/call-plans.ts";
 import { pushTargets } from "./push/push-targets.ts";
-import { configReads, shownConfiguration } from "./config-queries.ts";
+import { configReads, shownConfiguration, shownTemplate } from "./config-queries.ts";
 import { changeTemplate, createTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
 import { templateSchema, versionSchema } from "./templates/templates.model.ts";
 import { templatesRepository } from "./templates/templates.repository.ts";
@@ -33,7 +33,7 @@ export default service(
         ...configReads(templates, configurations, plans),
         ...inboundPlans(templates, configurations, plans),
         createTemplate: (params, { bus }) => createTemplate(deps, templates, bus, params),
-        updateTemplate: (params, { bus }) => changeTemplate(deps, templates, bus, params),
+        updateTemplate: async (params, { bus }) => shownTemplate(await changeTemplate(deps, templates, bus, params)),
         async deleteTemplate(params, { bus }) {
           await deleteTemplate(deps, templates, configurations, bus, params);
           return {};

@@ -4,6 +4,7 @@ import { jsonBytes } from "../../../shared/json.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { schemaIssues } from "./json-schema-validation.ts";
 import { leadsOn, transitionIssues } from "./flow-transition-validation.ts";
+import { endIssues, roadIssues } from "./flow-reachability.ts";
 import { outcomeIssues } from "./outcome-validation.ts";
 import { functionsOf, soleVariable, variableIssues, variablesOf, type Variables } from "./template-variables.ts";
 
@@ -54,53 +55,6 @@ function nameIssues(t: TemplateInput): ValidationIssue[] {
         ),
       ];
     }),
-  ];
-}
-
-/** Names of the nodes that a conversation can reach: from the initial node, and from any node by a global function. */
-function reachable(t: TemplateInput): Set<string> {
-  const next = new Map(
-    t.nodes.map((n) => [n.name, [...(n.functions ?? []), ...(n.transitions ?? [])].flatMap((f) => f.next_node ?? [])]),
-  );
-  const reached = new Set<string>();
-  const toVisit = [t.initial_node, ...(t.global_functions ?? []).flatMap((f) => f.next_node ?? [])];
-  for (let name = toVisit.pop(); name !== undefined; name = toVisit.pop()) {
-    if (reached.has(name)) continue;
-    reached.add(name);
-    toVisit.push(...(next.get(name) ?? []));
-  }
-  return reached;
-}
-
-function roadIssues(t: TemplateInput): ValidationIssue[] {
-  const names = new Set(t.nodes.map((n) => n.name));
-  const roads = [
-    ...functionsOf(t).map(({ path, fn }) => ({ path, next_node: fn.next_node })),
-    ...t.nodes.flatMap((n, i) =>
-      (n.transitions ?? []).map(({ next_node }, j) => ({ path: `nodes.${i}.transitions.${j}`, next_node })),
-    ),
-  ];
-  const lost = roads.flatMap(({ path, next_node }) =>
-    next_node === undefined || names.has(next_node)
-      ? []
-      : [{ path: `${path}.next_node`, message: `there is no node named ${next_node}` }],
-  );
-  // without a known initial node every node is unreachable: those issues would only hide the cause
-  if (!names.has(t.initial_node))
-    return [{ path: "initial_node", message: `there is no node named ${t.initial_node}` }, ...lost];
-  const reached = reachable(t);
-  return [
-    ...lost,
-    ...t.nodes.flatMap((n, i) =>
-      reached.has(n.name)
-        ? []
-        : [
-            {
-              path: `nodes.${i}.name`,
-              message: `no function or transition leads to ${n.name}, so the talk can never come there`,
-            },
-          ],
-    ),
   ];
 }
 
@@ -231,6 +185,7 @@ export function templateIssues(t: TemplateInput): ValidationIssue[] {
   return [
     ...nameIssues(t),
     ...roadIssues(t),
+    ...endIssues(t),
     ...t.nodes.flatMap((n, i) =>
       n.say === undefined && n.prompt === undefined && !leadsOn(n)
         ? [{ path: `nodes.${i}`, message: `${n.name} has neither say nor prompt, so there is nothing to talk about` }]
@@ -247,6 +202,14 @@ export function templateIssues(t: TemplateInput): ValidationIssue[] {
       : [{ path: "language", message: "must be a language tag such as en-US (BCP 47)" }]),
   ];
 }
+
+/** Issues shown of a template that was saved before they were found: as many as a reader needs to mend it. */
+export const MAX_WARNINGS = 20;
+
+/** What is wrong with a template that was saved before this was refused: it goes on working as it did, and is shown with these. */
+export const templateWarnings = (
+  t: Pick<TemplateInput, "initial_node" | "nodes" | "global_functions">,
+): ValidationIssue[] => [...endIssues(t), ...outcomeIssues(t)].slice(0, MAX_WARNINGS);
 
 /** Whether a template can work. TEMPLATE_INVALID lists everything that keeps it from it. */
 export function requireValidTemplate(t: TemplateInput): void {

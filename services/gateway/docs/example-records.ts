@@ -108,7 +108,7 @@ export const FLOW = {
         },
       ],
     },
-    { name: "goodbye", say: "Thank you, and goodbye.", on_exit: [{ type: "end_call" }] },
+    { name: "goodbye", say: "Thank you, and goodbye.", on_enter: [{ type: "end_call" }] },
   ],
   evaluators: [{ name: "politeness", question: "How polite was the agent?" }],
 };

@@ -203,5 +203,7 @@ export const TemplateRecord = Type.Object({
   evaluation_wait_seconds: Type.Integer(),
   created_at: IsoTime,
   updated_at: IsoTime,
+  /** What a save refuses now, in a template that was saved before: it goes on working as it did. Absent: nothing. */
+  warnings: Type.Optional(Type.Array(Type.Object({ path: UpTo(200), message: UpTo(1000) }), { maxItems: 20 })),
 });
 export type TemplateRecord = Static<typeof TemplateRecord>;

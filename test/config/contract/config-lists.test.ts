@@ -22,7 +22,12 @@ const UNKNOWN = "0b1f6a44-6d0e-4f6c-9a52-5d1b7a1b8a10";
 const save = (reseller_id: string, name: string) =>
   stage.bus.call("config.createTemplate", {
     by: asAdmin,
-    template: { reseller_id, name, initial_node: "a", nodes: [{ name: "a", say: "Hello." }] },
+    template: {
+      reseller_id,
+      name,
+      initial_node: "a",
+      nodes: [{ name: "a", say: "Hello.", on_enter: [{ type: "end_call" }] }],
+    },
   });
 
 describe("lists", () => {

@@ -45,7 +45,7 @@ const template = async (
         name: "hotline",
         language: "de-DE",
         initial_node: "a",
-        nodes: [{ name: "a", say: "Hello." }],
+        nodes: [{ name: "a", say: "Hello.", on_enter: [{ type: "end_call" }] }],
         ...over,
       },
     })

@@ -27,6 +27,7 @@ describe("versions", () => {
       {
         name: "a",
         say: "Hello.",
+        on_enter: [{ type: "end_call" as const }],
         functions: Array.from({ length: 30 }, (_, i) => ({
           name: `f${i}`,
           description: "d".repeat(2000),

@@ -31,7 +31,7 @@ describe("templates", () => {
       payload_schema: input({ reseller_id: r }).payload_schema,
       variables: [],
       initial_node: "a",
-      nodes: [{ name: "a", say: "Hello {{name}}." }],
+      nodes: [{ name: "a", say: "Hello {{name}}.", on_enter: [{ type: "end_call" }] }],
       global_functions: [],
       greeting: null,
       voicemail_message: null,
@@ -71,7 +71,7 @@ describe("templates", () => {
       save({ reseller_id: r, nodes: [{ name: "a", say: "{{nobody}}" }, { name: "b" }], initial_node: "a" }),
     );
     expect(code).toBe("TEMPLATE_INVALID");
-    expect(paths.sort()).toEqual(["nodes.0.say", "nodes.1", "nodes.1.name"]);
+    expect(paths.sort()).toEqual(["nodes.0", "nodes.0.say", "nodes.1", "nodes.1.name"]);
     expect((await stage.bus.call("config.listTemplates", { by: asReseller(r) })).count).toBe(0);
   });
 

@@ -6,7 +6,7 @@ const FAULTS: [string, TemplateInput, string[]][] = [
   ["an unknown variable in say", template({ nodes: [node({ name: "a", say: "Hi {{who}}" })] }), ["nodes.0.say"]],
   [
     "an unknown variable in prompt and role_prompt",
-    template({ nodes: [{ name: "a", prompt: "{{x}}", role_prompt: "{{ y }}" }] }),
+    template({ nodes: [{ ...node({ name: "a" }), prompt: "{{x}}", role_prompt: "{{ y }}" }] }),
     ["nodes.0.prompt", "nodes.0.role_prompt"],
   ],
   ["an unknown variable in the greeting, used twice", template({ greeting: "{{who}} {{who}}" }), ["greeting"]],
@@ -17,8 +17,10 @@ const FAULTS: [string, TemplateInput, string[]][] = [
   ],
   [
     "an unknown variable in on_enter",
-    template({ nodes: [node({ name: "a", on_enter: [{ type: "set", variable: "x", value: "{{y}}" }] })] }),
-    ["nodes.0.on_enter.0.value"],
+    template({
+      nodes: [node({ name: "a", on_enter: [{ type: "end_call" }, { type: "set", variable: "x", value: "{{y}}" }] })],
+    }),
+    ["nodes.0.on_enter.1.value"],
   ],
   [
     "braces that are no variable",
@@ -41,7 +43,7 @@ const FINE: [string, TemplateInput][] = [
       nodes: [
         node({
           name: "a",
-          on_enter: [{ type: "set", variable: "fourth", value: "x" }],
+          on_enter: [{ type: "set", variable: "fourth", value: "x" }, { type: "end_call" }],
           functions: [fn({ name: "f", set: { third: "t" }, parameters: { type: "object", properties: { t: {} } } })],
         }),
       ],

@@ -21,7 +21,7 @@ const template = async (reseller_id: string, merchant_id?: string): Promise<stri
     ...(merchant_id ? { merchant_id } : {}),
     name: "reminder",
     initial_node: "a",
-    nodes: [{ name: "a", say: "Hello." }],
+    nodes: [{ name: "a", say: "Hello.", on_enter: [{ type: "end_call" }] }],
   });
 const create = (template_id: string, over: Record<string, unknown> = {}, token?: string) =>
   http.ask("POST", "/configurations", { body: { template_id, ...SEVEN, ...over }, ...(token ? { token } : {}) });

@@ -12,7 +12,7 @@ const flow = (reseller_id: string, over: Record<string, unknown> = {}) => ({
   name: "reminder",
   initial_node: "a",
   variables: ["name"],
-  nodes: [{ name: "a", say: "Hello {{name}}." }],
+  nodes: [{ name: "a", say: "Hello {{name}}.", on_enter: [{ type: "end_call" }] }],
   ...over,
 });
 const create = async (over: Record<string, unknown> = {}): Promise<Record<string, unknown> & { id: string }> =>

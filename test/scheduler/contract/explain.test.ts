@@ -134,7 +134,7 @@ async function build(w: World): Promise<Made> {
       merchant_id,
       name: `t${n}`,
       initial_node: "a",
-      nodes: [{ name: "a", say: "Hello." }],
+      nodes: [{ name: "a", say: "Hello.", on_enter: [{ type: "end_call" }] }],
       limits: { max_age_seconds },
     },
   });

@@ -73,7 +73,12 @@ afterAll(async () => {
 async function template(over: object = {}): Promise<string> {
   const { id } = await stage.bus.call("config.createTemplate", {
     by: asAdmin,
-    template: { reseller_id: R, name: "t", initial_node: "a", nodes: [{ name: "a", say: "Hello." }] },
+    template: {
+      reseller_id: R,
+      name: "t",
+      initial_node: "a",
+      nodes: [{ name: "a", say: "Hello.", on_enter: [{ type: "end_call" }] }],
+    },
   });
   await stage.bus.call("config.createConfiguration", {
     by: asAdmin,

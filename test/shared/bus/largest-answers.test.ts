@@ -6,6 +6,7 @@ import { jsonBytes } from "../../../shared/json.ts";
 import { boundedTalk } from "../../../shared/talk-bounds.ts";
 import { asAdmin, until } from "../../../local/harness/stage.ts";
 import { at, delivery, KIB, largestStage, lead, merchant, MOST_BYTES, R, stamps, TEMPLATE, wide, type LargestStage } from "../../fixtures/bus/largest-stage.ts"; // prettier-ignore
+import type { FlowNode } from "../../../shared/contracts/records/template.ts";
 
 /** The largest answers and requests beside the pages of lists (largest-pages.test.ts) that stored data can give, over a real server. */
 const TEST_MS = 120_000;
@@ -56,7 +57,8 @@ describe("leads of a template that takes nothing else than a name", () => {
   const row = (payload: Record<string, unknown>) => ({ request_id: "r", template_id, reseller_id: R, payload, reporting_webhook_url: hook }); // prettier-ignore
 
   beforeAll(async () => {
-    const template = { reseller_id: R, name: "t", initial_node: "a", nodes: [{ name: "a", say: "Hello." }] };
+    const hello: FlowNode = { name: "a", say: "Hello.", on_enter: [{ type: "end_call" }] };
+    const template = { reseller_id: R, name: "t", initial_node: "a", nodes: [hello] };
     const payload_schema = { type: "object", properties: { note: { type: "string" } }, additionalProperties: false };
     await it.planted("resellers", [{ _id: R, name: "r", name_key: "r", is_active: true, ...stamps(0) }]);
     template_id = (await it.stage.bus.call("config.createTemplate", { by, template: { ...template, payload_schema } }))

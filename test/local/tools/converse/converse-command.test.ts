@@ -92,7 +92,7 @@ describe("turns", () => {
         name: "v",
         initial_node: "a",
         voicemail_message: "Please call back.",
-        nodes: [{ name: "a", say: "Hello?" }],
+        nodes: [{ name: "a", say: "Hello?", on_enter: [{ type: "end_call" }] }],
       }),
     );
     const { out } = await run([
@@ -137,7 +137,15 @@ describe("the world around", () => {
       JSON.stringify({
         name: "w",
         initial_node: "a",
-        nodes: [{ name: "a", prompt: "Ask whether they confirm.", functions: [fn(over)] }],
+        nodes: [
+          {
+            name: "a",
+            prompt: "Ask whether they confirm.",
+            functions: [fn(over)],
+            transitions: [{ when: { digits: "9" }, next_node: "bye" }],
+          },
+          { name: "bye", say: "Goodbye.", on_enter: [{ type: "end_call" }] },
+        ],
       }),
     );
   const http = {
