@@ -92,7 +92,7 @@ describe("turns", () => {
         name: "v",
         initial_node: "a",
         voicemail_message: "Please call back.",
-        nodes: [{ name: "a", say: "Hello?", on_enter: [{ type: "end_call" }] }],
+        nodes: [{ name: "a", say: "Hello?", functions: [{ name: "bye", description: "Enough.", action: "end_call" }] }],
       }),
     );
     const { out } = await run([
