@@ -5,6 +5,8 @@ import type { LedgerCall } from "../harness/product.ts";
 export interface Witnesses {
   calls: readonly LedgerCall[];
   leads: readonly JudgedLead[];
+  /** Leads whose report came, its signature right. */
+  reported: ReadonlySet<string>;
 }
 
 /** A lead as GET /leads/{lead_id} shows it. */
@@ -66,3 +68,15 @@ export const openFor = ({ calls }: Witnesses, sids: ReadonlySet<string>, from: n
     .filter(({ sid }) => sids.has(sid))
     .filter(({ ended_at }) => time(ended_at, Infinity) - from > limitMs)
     .map(({ reference, ended_at }) => `the call ${reference} ended only at ${ended_at ?? "no time"}`);
+
+/** Every finished lead's report has come. */
+export const unreported = ({ leads, reported }: Witnesses): string[] =>
+  leads
+    .filter(({ lead_id, status }) => status === "FINISHED" && !reported.has(lead_id))
+    .map(({ lead_id }) => `the report of lead ${lead_id} never came`);
+
+/** A lead whose abort was answered with success is not called from then on. `at`: ms since the epoch. */
+export const abortedRang = ({ calls }: Witnesses, aborted: readonly { lead: string; at: number }[]): string[] =>
+  aborted
+    .filter(({ lead, at }) => calls.some((call) => leadOf(call) === lead && Date.parse(call.placed_at) > at))
+    .map(({ lead }) => `lead ${lead} was called after its abort had been answered with success`);

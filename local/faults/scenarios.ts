@@ -2,18 +2,9 @@ import { ApiFailure } from "../tools/api-client.ts";
 import { callee } from "../harness/lead-pusher.ts";
 import { after, until } from "../harness/stage.ts";
 import { cut, openFor, ringsTwice, unfinished } from "./judge.ts";
-import type { Scene, SceneOptions } from "./scene.ts";
-
-/** A fault, what must hold while it lasts and after it, and how its scene is set. */
-export interface Scenario {
-  /** One line, for people. */
-  about: string;
-  /** How long the fault lasts where nothing else is asked for, seconds. */
-  seconds: number;
-  scene(seconds: number): Pick<SceneOptions, "timeScale" | "leaseSeconds" | "provider">;
-  /** Plays it; what did not hold, one line each. */
-  play(scene: Scene, seconds: number): Promise<string[]>;
-}
+import { PROCESS_SCENARIOS } from "./process-scenarios.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Scene } from "./scene.ts";
 
 const SECOND_MS = 1000;
 /** Everything goes on this soon after the return of what was away. */
@@ -76,7 +67,7 @@ async function awayFor(
   ];
 }
 
-/** The faults by name, in the order of `npm run faults -- --list`. */
+/** The faults by name, in the order of `npm run faults -- --help`. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "bus-away": {
     about: "the NATS server is killed in mid-conversation and comes back",
@@ -129,4 +120,5 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       return [...openFor(seen, underWay, back, ENDS_WITHIN_MS), ...ringsTwice(seen), ...unfinished(seen)];
     },
   },
+  ...PROCESS_SCENARIOS,
 };

@@ -11,6 +11,8 @@ export interface SceneOptions {
   timeScale: number;
   leaseSeconds: number;
   provider: Provider;
+  /** Variables of the services beside the scene's own. */
+  env?: Record<string, string>;
   say(line: string): void;
 }
 
@@ -74,12 +76,17 @@ function observers(
       ).catch(() => undefined);
     },
     async witnesses() {
-      const quiet = async (): Promise<Witnesses> => ({ calls: await ledger(), leads: await leads() });
+      const quiet = async (): Promise<Witnesses> => ({
+        calls: await ledger(),
+        leads: await leads(),
+        reported: new Set(product.sink.reports.keys()),
+      });
       return until(
         "quiet",
         async () => {
           const seen = await quiet();
-          return seen.calls.some(isLive) || seen.leads.some(({ status }) => status !== "FINISHED") ? undefined : seen;
+          const over = seen.leads.every(({ lead_id, status }) => status === "FINISHED" && seen.reported.has(lead_id));
+          return over && !seen.calls.some(isLive) ? seen : undefined;
         },
         PATIENCE_MS,
         POLL_MS,
@@ -89,7 +96,7 @@ function observers(
 }
 
 /** Sets the scene. */
-export async function setScene({ timeScale, leaseSeconds, provider, say }: SceneOptions): Promise<Scene> {
+export async function setScene({ timeScale, leaseSeconds, provider, env = {}, say }: SceneOptions): Promise<Scene> {
   let proxy: BusProxy | null = null;
   let store: TcpProxy | null = null;
   const product = await startProduct({
@@ -102,6 +109,7 @@ export async function setScene({ timeScale, leaseSeconds, provider, say }: Scene
       PLACEMENT_GRACE_SECONDS: "10",
       SWEEP_INTERVAL_MS: "500",
       SCHEDULER_INTERVAL_MS: "500",
+      ...env,
     },
     between: {
       bus: (url, child) => (proxy ??= startBusProxy(url)).urlFor(child),

@@ -98,8 +98,8 @@ function inWindow({ calls, leads, configurations }: Evidence): string[] {
   });
 }
 
-/** Faults where more than `most` of these instants lie in one sliding window. */
-function crowded(what: string, calls: readonly LedgerCall[], most: number, windowMs: number): string[] {
+/** Faults where more than `most` of these calls were placed in one sliding window. */
+export function crowded(what: string, calls: readonly LedgerCall[], most: number, windowMs: number): string[] {
   const at = calls.map((c) => time(c.placed_at)).toSorted((a, b) => a - b);
   const lagMs = Math.max(LEDGER_LAG_MS, windowMs * LEDGER_LAG_OF_WINDOW);
   const first = at.find((t, i) => {

@@ -16,6 +16,7 @@ export const STEPS: Record<string, readonly Step[]> = {
     demoStep,
     jestStep("http", true, ["test/gateway/"]),
     withNats(jestStep("e2e", false, ["test/e2e/"])),
+    withNats(jestStep("faults", false, ["test/chaos/fault-suite.test.ts"])),
     jestStep("contract", false, ["test/(?!gateway)[a-z]+/contract/", "test/shared/database/"]),
   ],
   nats: [

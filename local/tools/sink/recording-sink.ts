@@ -18,6 +18,8 @@ export interface RecordingSink {
   /** Reports whose signature was right, by lead; later ones of the same webhook-id are counted, not kept. */
   reports: Map<string, Report>;
   refused: string[];
+  /** While true every delivery is answered 503 and counted in `refused`. */
+  ill: boolean;
   repeated: number;
   /** Every delivery whose signature was right, in the order of arrival. */
   delivered: Delivered[];
@@ -52,6 +54,7 @@ export async function startRecordingSink(secret: string): Promise<RecordingSink>
     url: "",
     reports: new Map(),
     refused: [],
+    ill: false,
     repeated: 0,
     delivered: [],
     close: () =>
@@ -64,6 +67,11 @@ export async function startRecordingSink(secret: string): Promise<RecordingSink>
     const headers = Object.fromEntries(Object.entries(request.headers).map(([k, v]) => [k, String(v)]));
     try {
       const body = await bodyOf(request);
+      if (sink.ill) {
+        sink.refused.push("ill");
+        response.writeHead(503).end();
+        return;
+      }
       const { data } = checker.verify(body, headers) as { data: Report };
       const lead_id = data.lead_call_tracker_id;
       if (sink.reports.has(lead_id)) sink.repeated++;

@@ -1,0 +1,14 @@
+import type { Scene, SceneOptions } from "./scene.ts";
+
+/** A fault, what must hold while it lasts and after it, and how its scene is set. */
+export interface Scenario {
+  /** One line, for people. */
+  about: string;
+  /** How long the fault lasts where nothing else is asked for, seconds. */
+  seconds: number;
+  /** Left out of the short form that the tests play: it takes long, and a test of one service shows the same. */
+  long?: boolean;
+  scene(seconds: number): Pick<SceneOptions, "timeScale" | "leaseSeconds" | "provider" | "env">;
+  /** Plays it; what did not hold, one line each. */
+  play(scene: Scene, seconds: number): Promise<string[]>;
+}
