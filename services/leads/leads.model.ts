@@ -79,6 +79,8 @@ export interface LeadDoc {
   faults?: Faults;
   /** From when its age counts; absent: from created_at. While it is parked it does not age. */
   aged_from?: Date;
+  /** From when `max_age_seconds` counts, whatever state it waits in; far ahead: it does not expire as it is (rules/faults.ts). Absent: an older version wrote it. */
+  expiry_from?: Date;
   /** The lead's transitions, oldest first, the newest 200; read by the timeline only. */
   history?: HistoryEntry[];
   call_id: string | null;
@@ -134,6 +136,7 @@ export const leadSchema = new Schema<LeadDoc>(
     held: { type: Free, default: null },
     faults: Free,
     aged_from: Date,
+    expiry_from: Date,
     call_id: { type: String, default: null },
     call_initiated_time: { type: Date, default: null },
     call_end_time: { type: Date, default: null },
@@ -167,7 +170,9 @@ leadSchema.index({ "faults.parked_at": 1, "faults.code": 1 }, { name: "parked", 
 const unfinished = { partialFilterExpression: { finished_at: null } };
 
 leadSchema.index({ reseller_id: 1, merchant_id: 1 }, { name: "unfinished_of_owner", ...unfinished });
-leadSchema.index({ template_id: 1, created_at: 1 }, { name: "unfinished_by_template", ...unfinished });
+leadSchema.index({ template_id: 1, created_at: 1 }, { name: "unfinished_by_template", ...unfinished }); // 0.2.0 expires by it
+// The lead that expires first of each template is one step away, and leads that don't expire come last.
+leadSchema.index({ template_id: 1, expiry_from: 1 }, { name: "expiry_by_template", ...unfinished });
 leadSchema.index({ call_id: 1 }, { name: "by_call", ...whenText("call_id") });
 
 // Lists: newest first within a scope. Ids of merchants and templates, request ids and phone numbers are selective by themselves; words are not, and have an index

@@ -119,15 +119,15 @@ export function createAdmissionInputs(
         }),
       );
     },
+    plans: policies.plans,
     limitsOf: limitReader(deps, rates, aheadMs),
     /** Slots that a call of this queue to this country may use; null where the configuration is unknown. */
     async slotsFor({ queue, plan }: QueueInputs, country: string | null): Promise<SlotAvailability | null> {
       const c = plan?.configuration;
       if (!plan || !c) return null;
-      const party = partyOf(queue, plan);
       const [all, home] = await Promise.all([
-        availability(party, null),
-        c.enable_international_call || country === null ? null : availability(party, country),
+        availability(partyOf(queue, plan), null),
+        c.enable_international_call || country === null ? null : availability(partyOf(queue, plan), country),
       ]);
       return { ...all, home };
     },

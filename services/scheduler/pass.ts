@@ -16,7 +16,7 @@ import type { QueueSchedule } from "./memory/queue-schedule.ts";
 import { admitLeads, type AdmitLeadsDeps } from "./stages/admit-leads.ts";
 import { admitQueues, type AdmitQueuesDeps } from "./stages/admit-queues.ts";
 import { claim, claimBytes, type WonLead } from "./stages/claim.ts";
-import { createExpiry } from "./stages/expire-leads.ts";
+import type { Expiry } from "./stages/expire-leads.ts";
 import { handOver, orderOf } from "./stages/hand-over.ts";
 import { pickFairly, rateWindowsOf, type PickFairlyDeps } from "./stages/pick-fairly.ts";
 import { reserveSlots, slotRequests, type ReservedLead, type ReserveSlotsDeps } from "./stages/reserve-slots.ts";
@@ -33,6 +33,7 @@ export type PassDeps = Pick<ServiceDeps, "random"> &
     schedule: QueueSchedule;
     reservations: Pick<InFlightReservations, "add" | "passTook">;
     budget: PassBudget;
+    expiry: Pick<Expiry, "ofDropped">;
   };
 
 /** Full scans that edits ask for are at least this far apart. */
@@ -46,8 +47,7 @@ const ORDERS_PER_OFFER = 50;
 
 /** The stages of one pass, from due queues to orders at the dialer. `budget`: most leads it may hand over. */
 function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, full: boolean) => Promise<void> {
-  const { clock, env, schedule, reservations } = deps;
-  const expireLeads = createExpiry(deps);
+  const { clock, env, schedule, reservations, expiry } = deps;
 
   /** The leads of a stage that go on; what it deferred and dropped is applied. */
   const goOn = async <T>(result: StageResult<T>): Promise<T[]> => {
@@ -92,7 +92,7 @@ function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, fu
     }
 
     const expired = leads.dropped.flatMap((d) => (d.outcome === "EXPIRED" ? [d.inputs] : []));
-    await apply(await expireLeads({ closed: queues.closed, expired }));
+    await apply(await expiry.ofDropped(expired));
   };
 }
 

@@ -17,6 +17,7 @@ import { rateWindows, type RateWindows } from "./limits/rate-windows.repository.
 import { isAway } from "./memory/in-parts.ts";
 import { createQueueSchedule } from "./memory/queue-schedule.ts";
 import { createPasses } from "./pass.ts";
+import { createExpiry } from "./stages/expire-leads.ts";
 import { lookAheadMs } from "./stages/scan.ts";
 
 /** Passes are at least this far apart, so that what happens at about the same time is served together. */
@@ -87,7 +88,8 @@ export default service(
     const rates = rateWindows(store.model("rate_windows", rateWindowSchema));
     const storeClock = clockOfStore(clock, log, store);
     const memory = passMemory(deps, rates);
-    const passes = createPasses({ ...deps, ...memory });
+    const expiry = createExpiry({ ...deps, ...memory });
+    const passes = createPasses({ ...deps, ...memory, expiry });
     const freshInputs = createAdmissionInputs(deps, rates, 0);
     let loop: Loop | null = null;
     const nudge = (): void => loop?.nudge();
@@ -102,9 +104,8 @@ export default service(
           const instant = at === undefined ? clock.now() : new Date(at);
           const { lead_id, status, template_id } = lead;
           const skipped = passes.unread(template_id) ?? passes.unread(OWN_QUEUE + lead_id);
-          const known = [ALL_TEMPLATES, lead_id, template_id]
-            .flatMap((key) => memory.failures.get(key) ?? [])
-            .concat(skipped ? [failureOf(skipped.error)] : []);
+          const failures = [ALL_TEMPLATES, lead_id, template_id].flatMap((key) => memory.failures.get(key) ?? []);
+          const known = failures.concat(skipped ? [failureOf(skipped.error)] : []);
           try {
             const judged = explain(lead, await gateInputsOf(deps, freshInputs, lead, instant));
             return judged.eligible && known[0] !== undefined ? explainFailure(judged, known[0]) : judged;
@@ -129,9 +130,10 @@ export default service(
             log.error({ event: "tick.failed", ...errorForLog(error) }, "a scheduler pass failed; the next one follows");
           },
         });
+        expiry.start();
       },
       async stopped() {
-        await Promise.all([loop?.stop(), storeClock.stop()]);
+        await Promise.all([loop?.stop(), expiry.stop(), storeClock.stop()]);
       },
     };
   },

@@ -98,6 +98,7 @@ const CALLERS: Callers = {
     inFlight: ["scheduler"],
     claimMany: ["scheduler"],
     drop: ["scheduler"],
+    aging: ["scheduler"],
     expire: ["scheduler"],
     receive: ["dialer"],
     reachable: ["dialer"],

@@ -33,6 +33,8 @@ import { PushOutcome, Summary, TimelineEvent } from "./records/lead-views.ts";
 
 const AttemptLease = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
 const Seen = { lead_id: Uuid, due_at: IsoTime };
+const AbortedLead = Strict({ lead_id: Text(64), cancellation_reason: Text(2000) });
+const ABORT_STATUSES = ["success", "already_aborted", "processing", "error"] as const;
 const Done = Type.Object({ done: Type.Boolean() });
 const Period = { from: Type.Optional(IsoTime), to: Type.Optional(IsoTime) };
 const Owned = { template_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)) };
@@ -124,19 +126,10 @@ export const leads = {
     abort: action(
       Strict({
         by: By,
-        leads: Type.Array(Strict({ lead_id: Text(64), cancellation_reason: Text(2000) }), {
-          minItems: 1,
-          maxItems: 1000,
-        }),
+        leads: Type.Array(AbortedLead, { minItems: 1, maxItems: 1000 }),
       }),
       Type.Object({
-        leads: Type.Array(
-          Type.Object({
-            id: Id,
-            status: Type.Enum(["success", "already_aborted", "processing", "error"]),
-            message: UpTo(2000),
-          }),
-        ),
+        leads: Type.Array(Type.Object({ id: Id, status: Type.Enum([...ABORT_STATUSES]), message: UpTo(2000) })),
       }),
     ),
 
@@ -153,9 +146,7 @@ export const leads = {
     ),
 
     /** Internal, read only: parked leads, counted up to 10,000, and the commonest code of their faults. */
-    parked: action(Strict({}), Type.Object({ count: Type.Integer(), code: Nullable(UpTo(64)) }), {
-      since: "0.3.0",
-    }),
+    parked: action(Strict({}), Type.Object({ count: Type.Integer(), code: Nullable(UpTo(64)) }), { since: "0.3.0" }),
     /** Internal: whether any lead of this reseller (and merchant, and template) is not FINISHED yet. */
     unfinished: action(
       Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), template_id: Type.Optional(Text(64)) }),
@@ -205,7 +196,16 @@ export const leads = {
         templates: Type.Array(Type.Object({ template_id: Uuid, count: Type.Integer() })),
       }),
     ),
-    /** Internal: waiting leads of a template that were created before then end EXPIRED, at most `limit` per request. */
+    /** Internal: templates with unfinished leads, in the order of their ids behind `after`, and from when the age of their oldest lead counts. `next`: where to go on; null: that was all. */
+    aging: action(
+      Strict({ after: Nullable(Type.String({ maxLength: 64 })), limit: Type.Integer({ minimum: 1, maximum: 500 }) }),
+      Type.Object({
+        templates: Type.Array(Type.Object({ template_id: Uuid, expiry_from: IsoTime }), { maxItems: 500 }),
+        next: Nullable(Id),
+      }),
+      { since: "0.3.0" },
+    ),
+    /** Internal: waiting leads of a template whose age counts from before then end EXPIRED, at most `limit` per request. */
     expire: action(
       Strict({
         template_id: Uuid,

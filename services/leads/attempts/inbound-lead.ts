@@ -2,6 +2,7 @@ import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { Explanation } from "../../../shared/contracts/records/explanation.ts";
+import { NEVER_AGES } from "../rules/faults.ts";
 import { INBOUND_STATE } from "../rules/lead-state-machine.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { queueName } from "../rules/queue-names.ts";
@@ -38,6 +39,7 @@ export function inboundDocument(p: InboundCall, now: Date): LeadDoc {
     execution_mode: "TELEPHONY",
     call_direction: "INBOUND",
     is_test: false,
+    expiry_from: NEVER_AGES,
     lease_until: plusSeconds(now, p.lease_seconds),
     attempt: {
       number_id: p.number_id,

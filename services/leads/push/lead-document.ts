@@ -4,6 +4,7 @@ import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts"
 import { DIALLED_MODES, type ExecutionMode } from "../../../shared/contracts/records/lead.ts";
 import { QUEUED_STATE, queuedHistory } from "../rules/lead-state-machine.ts";
 import type { LeadDoc } from "../leads.model.ts";
+import { expiryFrom } from "../rules/faults.ts";
 import { queueName } from "../rules/queue-names.ts";
 
 /** A lead as it is pushed. */
@@ -63,6 +64,7 @@ export function documentOf(
     call_direction: "OUTBOUND",
     is_test: playground || mode.endsWith("_TEST"),
     ...(due_at ? { due_at } : {}),
+    expiry_from: expiryFrom({ phone_number: phone, execution_mode: mode, created_at: now }),
     attempt: null,
     held: null,
     call_id: null,

@@ -2,6 +2,7 @@ import pLimit from "p-limit";
 import { chunks, fitting } from "../../../shared/batching.ts";
 import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import type { DueLead, QueueHead } from "../../../shared/contracts/records/lead.ts";
+import { expiryFrom } from "../rules/faults.ts";
 import { drop } from "../rules/lead-state-machine.ts";
 import { shownOverride, toDue } from "../lists/lead-views.ts";
 import type { LeadDeps } from "../deps.ts";
@@ -97,8 +98,32 @@ export async function expireLeads(
   return { expired: ended.filter((lead) => lead !== null).length };
 }
 
-/** Leads given a queue in one go. */
+/** Leads given a queue, or the beginning of their age, in one go. */
 const BATCH = 500;
+/** Batches of leads of an older version that one request takes on. */
+const BATCHES = 10;
+
+/** Templates with unfinished leads, in the order of their ids, and from when the age of the first of them counts; one step of the index for each. */
+export async function agingTemplates(
+  repository: QueuesRepository,
+  { after, limit }: ParamsOf<"leads.aging">,
+): Promise<ResultOf<"leads.aging">> {
+  const templates: ResultOf<"leads.aging">["templates"] = [];
+  let last = after ?? "";
+  for (let batches = 0; templates.length < limit && batches < BATCHES;) {
+    const first = await repository.firstToExpire(last);
+    if (!first) return { templates, next: null };
+    const { template_id, expiry_from } = first;
+    if (expiry_from) {
+      templates.push({ template_id, expiry_from: expiry_from.toISOString() });
+      last = template_id;
+    } else {
+      await repository.giveExpiry(template_id, expiryFrom, BATCH);
+      batches++;
+    }
+  }
+  return { templates, next: last };
+}
 
 /** One pass over leads that a version without queues wrote; they wait like all others then. True when there were as many as one pass takes. */
 export const giveMissingQueues = async (queues: QueuesRepository): Promise<boolean> =>

@@ -45,8 +45,12 @@ export interface QueuesRepository {
   overrideOf(lead_id: string): Promise<LeadDoc["configurations_override"]>;
   /** Leads in PROCESSING, counted by template; by an index that contains no others. */
   inFlight(): Promise<{ template_id: string; count: number }[]>;
-  /** Waiting leads of a template whose age counts from before then, the oldest first; none that are parked. */
+  /** Waiting leads of a template whose age counts from before then, the oldest first. Reads no key of others but of those in a call. */
   waitingSince(template_id: string, before: Date, limit: number): Promise<LeadDoc[]>;
+  /** The first template behind this one that has unfinished leads, with the first of their ages; one step of the index. */
+  firstToExpire(behind: string): Promise<Pick<LeadDoc, "template_id" | "expiry_from"> | null>;
+  /** Gives unfinished leads of a template that an older version wrote what their age counts from, at most `limit`. */
+  giveExpiry(template_id: string, from: (lead: LeadDoc) => Date, limit: number): Promise<void>;
   /** Gives waiting leads that have none a queue, at most `limit`; how many had none. */
   giveQueues(nameOf: (lead: LeadDoc) => string, limit: number): Promise<number>;
 }
@@ -80,9 +84,45 @@ const BRIEF = { history: 0, meta: 0 } as const;
 /** Every lease lies behind it: a range, so that counting needs no document, where `$exists` would read each. */
 const EVER = new Date(0);
 
+function expiryReads(model: Model<LeadDoc>) {
+  return {
+    waitingSince: (template_id, before, limit) =>
+      model
+        .find(
+          {
+            template_id,
+            finished_at: null,
+            expiry_from: { $lt: before },
+            status: { $in: ["BACKLOG", "RETRY"] },
+          },
+          BRIEF,
+        )
+        .sort({ expiry_from: 1 })
+        .limit(limit)
+        .lean<LeadDoc[]>(),
+    firstToExpire: (behind) =>
+      model
+        .findOne({ template_id: { $gt: behind }, finished_at: null }, { template_id: 1, expiry_from: 1 })
+        .sort({ template_id: 1, expiry_from: 1 })
+        .lean<Pick<LeadDoc, "template_id" | "expiry_from">>(),
+    async giveExpiry(template_id, from, limit) {
+      const without = await model
+        .find({ template_id, finished_at: null, expiry_from: null }, BRIEF)
+        .limit(limit)
+        .lean<LeadDoc[]>();
+      const given = without.map((lead) => ({
+        filter: { _id: lead._id, expiry_from: null },
+        update: { $set: { expiry_from: from(lead) } },
+      }));
+      if (given.length > 0) await updateEach(model, given);
+    },
+  } satisfies Partial<QueuesRepository>;
+}
+
 /** The reads over a mongoose model. */
 export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
   return {
+    ...expiryReads(model),
     head: (names, by, overrides) =>
       model
         .findOne({ queue: names, due_at: { $lte: by } }, { ...HEAD, ...(overrides === "with" ? OVERRIDE : {}) })
@@ -105,22 +145,6 @@ export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
       ]);
       return groups.map(({ _id, count }) => ({ template_id: _id, count }));
     },
-    waitingSince: (template_id, before, limit) =>
-      model
-        .find(
-          {
-            template_id,
-            finished_at: null,
-            created_at: { $lt: before },
-            status: { $in: ["BACKLOG", "RETRY"] },
-            aged_from: { $not: { $gte: before } },
-            "faults.parked_at": null,
-          },
-          BRIEF,
-        )
-        .sort({ created_at: 1 })
-        .limit(limit)
-        .lean<LeadDoc[]>(),
     async giveQueues(nameOf, limit) {
       const without = await model
         .find({ queue: null, due_at: { $gt: EVER } }, BRIEF)

@@ -1,4 +1,5 @@
 import { DECISION_CODES, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
+import { DIALLED_MODES } from "../../../shared/contracts/records/lead.ts";
 import { exponentialMs, jitterMs } from "../../../shared/time/backoff.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { Faults, LeadDoc } from "../leads.model.ts";
@@ -28,6 +29,15 @@ export const nextTryAt = ({ count }: Faults, now: Date, random: number): Date =>
 export function agedFrom({ created_at, aged_from, faults }: Aged, now: Date): Date | null {
   if (faults?.parked_at === undefined) return null;
   return plusMs(aged_from ?? created_at, Math.max(0, now.getTime() - faults.parked_at.getTime()));
+}
+
+/** Where the age of a lead begins that does not expire. */
+export const NEVER_AGES = new Date("9999-12-31T00:00:00.000Z");
+
+/** From when `max_age_seconds` of a lead counts. A parked lead does not age; one without a number to dial stays until somebody aborts it. */
+export function expiryFrom(lead: Aged & Pick<LeadDoc, "phone_number" | "execution_mode">): Date {
+  const callable = lead.phone_number !== null || !DIALLED_MODES.includes(lead.execution_mode);
+  return callable && lead.faults?.parked_at === undefined ? (lead.aged_from ?? lead.created_at) : NEVER_AGES;
 }
 
 /** Where nothing was dialled and no decision about the lead was the cause, the code of the technical fault; null elsewhere. */

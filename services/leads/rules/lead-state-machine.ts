@@ -2,7 +2,7 @@ import { callRef } from "../../../shared/ids.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { AttemptSnapshot, Faults, HistoryEntry, LeadDoc } from "../leads.model.ts";
 import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
-import { agedFrom, type Aged } from "./faults.ts";
+import { agedFrom, NEVER_AGES, type Aged } from "./faults.ts";
 import { historyEntry, type Lease, type LeadTransition, type SeenLead } from "./lead-transition.ts";
 import { queueOf, type Queued } from "./queue-names.ts";
 
@@ -24,7 +24,7 @@ const finishedFields = (lead: Pick<LeadDoc, "payload">, outcome: string, now: Da
 const withoutFaults = (lead: Aged, now: Date): { $set: Record<string, unknown>; $unset: Record<string, 1> } => {
   const aged_from = agedFrom(lead, now);
   return {
-    $set: aged_from === null ? {} : { aged_from },
+    $set: aged_from === null ? {} : { aged_from, expiry_from: aged_from },
     $unset: lead.faults === undefined ? {} : { faults: 1 },
   };
 };
@@ -144,7 +144,7 @@ export function releaseForFault(
   const { count, code, parked_at } = faults;
   const details = { fault: code, faults: count, ...(parked_at === undefined ? {} : { parked: true }) };
   const { filter, update } = returned(lease, lead, due_at, why, now, details);
-  const $set = { ...update.$set, faults };
+  const $set = { ...update.$set, faults, ...(parked_at === undefined ? {} : { expiry_from: NEVER_AGES }) };
   return { filter, update: { ...update, $set, $inc: { attempt_count: -1, ...(recovered ? { recoveries: 1 } : {}) } } };
 }
 

@@ -174,7 +174,11 @@ function phoneRuling(lead: GateLead): Ruling {
       values,
     );
   if (lead.phone_number === null)
-    return hold("The payload named no phone number, so there is nobody to call.", null, values);
+    return hold(
+      "The payload has no customer_mobile_number, or misspells its name, so there is nobody to call. The lead stays in BACKLOG and does not expire: abort it, and push one with the number.",
+      null,
+      values,
+    );
   return pass(`The number to call is ${lead.masked ?? "known"}.`, values);
 }
 
@@ -185,6 +189,8 @@ function expiryRuling(lead: GateLead, plan: Plan, at: Date): Ruling {
       max_age_seconds: plan.max_age_seconds,
       parked_at,
     });
+  if (lead.phone_number === null && DIALLED_MODES.includes(lead.execution_mode))
+    return pass("A lead without a number to call does not expire.", { max_age_seconds: plan.max_age_seconds });
   const expires = plusSeconds(new Date(lead.aged_from ?? lead.created_at), plan.max_age_seconds);
   const values = { max_age_seconds: plan.max_age_seconds, expires_at: expires.toISOString() };
   if (at >= expires) return drop("EXPIRED", `not dialled within ${plan.max_age_seconds} seconds`, values);

@@ -46,19 +46,17 @@ function deferral({ queue: { queue }, plan }: QueueInputs, { gate, until }: Clos
 
 /**
  * Judges queues by the gates that defer all their leads; of a closed queue no lead is read or written. A full scan also
- * looks for callees on the whitelist of a used up rate limit. `closed`: the queues that a gate closes.
+ * looks for callees on the whitelist of a used up rate limit.
  */
 export async function admitQueues(
   { queues, full }: QueuesToAdmit,
   { clock, env, inputs, slotRefusals }: AdmitQueuesDeps,
-): Promise<StageResult<OpenQueue> & { closed: QueueInputs[] }> {
+): Promise<StageResult<OpenQueue>> {
   const now = clock.now();
   const soon = plusMs(now, 2 * env.SCHEDULER_INTERVAL_MS);
   const ok: OpenQueue[] = [];
   const deferred: Deferred[] = [];
-  const closed: QueueInputs[] = [];
   const close = (queue: QueueInputs, verdict: Closed): void => {
-    closed.push(queue);
     deferred.push(deferral(queue, verdict, soon));
   };
 
@@ -90,5 +88,5 @@ export async function admitQueues(
     if (admitQueue({ ...known, rate: null, carrier }, LIMIT_GATES).verdict === "admitted")
       ok.push({ inputs: q, rate, carrier, whitelisted_only: true });
   });
-  return { ok, deferred, dropped: [], closed };
+  return { ok, deferred, dropped: [] };
 }

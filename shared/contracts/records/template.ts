@@ -100,10 +100,13 @@ export const FlowNode = Strict({
 });
 export type FlowNode = Static<typeof FlowNode>;
 
+/** Nothing expires sooner than this after its push. */
+export const MIN_MAX_AGE_SECONDS = 60;
+
 const LimitsFields = {
   max_call_seconds: Type.Integer({ minimum: 10, maximum: 14_400 }),
   idle_seconds: Type.Integer({ minimum: 1, maximum: 120 }),
-  max_age_seconds: Type.Integer({ minimum: 60, maximum: 7_776_000 }),
+  max_age_seconds: Type.Integer({ minimum: MIN_MAX_AGE_SECONDS, maximum: 7_776_000 }),
 };
 const LimitsInput = Strict({
   max_call_seconds: Type.Optional(LimitsFields.max_call_seconds),

@@ -56,29 +56,36 @@ describe("claiming many", () => {
   });
 });
 
+const expire = (created_before: string, limit = 500) =>
+  at.stage.bus.call("leads.expire", {
+    template_id: TEMPLATE,
+    created_before,
+    reason: "not dialled within 3600 seconds",
+    limit,
+  });
+/** A lead of another template like a pushed one, put straight into the database. */
+async function planted(like: string, over: Partial<LeadDoc> = {}): Promise<LeadDoc> {
+  const doc = { ...(await leads().findOne({ _id: like }))!, _id: randomUUID(), template_id: randomUUID(), ...over };
+  await leads().insertOne(doc);
+  return doc;
+}
+
 describe("expiry", () => {
   test("waiting leads from before then end EXPIRED and owe their report; calls under way, newer ones and other templates' do not", async () => {
     const old = [
       await pushed({ reporting_webhook_url: "https://x.example/" }),
-      await pushed({ payload: { customer_name: "Ada" } }),
+      await pushed({ payload: { customer_name: "Ada" }, execution_mode: "RTC" }),
     ];
     const called = await pushed();
     await at.clock.advance(30_000);
     await claims((await dueOf(TEMPLATE)).filter((d) => d.lead_id === called));
-    await planted1(old[0]!);
+    const { _id: other } = await planted(old[0]!);
     const before = iso();
     await at.clock.advance(1);
     const fresh = await pushed();
-    const expire = (limit: number) =>
-      at.stage.bus.call("leads.expire", {
-        template_id: TEMPLATE,
-        created_before: before,
-        reason: "not dialled within 3600 seconds",
-        limit,
-      });
-    expect(await expire(1)).toEqual({ expired: 1 });
-    expect(await expire(500)).toEqual({ expired: 1 });
-    expect(await expire(500)).toEqual({ expired: 0 });
+    expect(await expire(before, 1)).toEqual({ expired: 1 });
+    expect(await expire(before)).toEqual({ expired: 1 });
+    expect(await expire(before)).toEqual({ expired: 0 });
     const after = new Map((await leads().find().toArray()).map((d) => [d._id, d]));
     for (const id of old)
       expect(after.get(id)).toMatchObject({
@@ -86,14 +93,65 @@ describe("expiry", () => {
         outcome: "EXPIRED",
         meta: { drop_reason: "not dialled within 3600 seconds" },
       });
-    expect([called, fresh].map((id) => after.get(id)?.status)).toEqual(["PROCESSING", "BACKLOG"]);
-    expect([...after.values()].filter((d) => d.template_id !== TEMPLATE).map((d) => d.status)).toEqual(["BACKLOG"]);
+    expect([called, fresh, other].map((id) => after.get(id)?.status)).toEqual(["PROCESSING", "BACKLOG", "BACKLOG"]);
   });
-  const planted1 = async (like: string): Promise<void> => {
-    await leads().insertOne({
-      ...(await leads().findOne({ _id: like }))!,
-      _id: randomUUID(),
-      template_id: randomUUID(),
-    });
-  };
+
+  test("a lead whose payload has no customer_mobile_number, or misspells it, stays in BACKLOG however old it is", async () => {
+    const without = [
+      await pushed({ payload: { customer_name: "Ada" } }),
+      await pushed({ payload: { customer_name: "Ada", customer_mobil_number: "+14155552601" } }),
+    ];
+    const neighbour = await pushed();
+    await at.clock.advance(365 * 86_400_000);
+    expect(await expire(iso())).toEqual({ expired: 1 });
+    const after = new Map((await leads().find().toArray()).map((d) => [d._id, d]));
+    expect([...without, neighbour].map((id) => [after.get(id)?.status, after.get(id)?.outcome])).toEqual([
+      ["BACKLOG", null],
+      ["BACKLOG", null],
+      ["FINISHED", "EXPIRED"],
+    ]);
+  });
+});
+
+describe("templates with unfinished leads", () => {
+  const aging = (after: string | null = null, limit = 500) => at.stage.bus.call("leads.aging", { after, limit });
+
+  test("are read page by page with the age of their oldest lead that ages, finished ones left out", async () => {
+    const first = await pushed();
+    const began = iso();
+    await at.clock.advance(1000);
+    const young = await pushed();
+    const others = [await planted(young), await planted(young)];
+    await planted(first, { status: "FINISHED", finished_at: new Date() });
+    const all = [{ template_id: TEMPLATE, expiry_from: began }, ...others.map((d) => ({ template_id: d.template_id, expiry_from: iso() }))]
+      .sort((a, b) => (a.template_id < b.template_id ? -1 : 1)); // prettier-ignore
+    expect(await aging()).toEqual({ templates: all, next: null });
+    const pages = [await aging(null, 2), await aging(all[1]!.template_id, 2)];
+    expect(pages).toEqual([
+      { templates: all.slice(0, 2), next: all[1]!.template_id },
+      { templates: all.slice(2), next: null },
+    ]);
+  });
+
+  test("that a version before wrote are taken over: parked leads and those without a number don't expire, the others do", async () => {
+    const like = await pushed();
+    const template_id = randomUUID();
+    const old = async (over: Partial<LeadDoc>): Promise<string> => {
+      const { _id } = await planted(like, { template_id, ...over });
+      await leads().updateOne({ _id }, { $unset: { expiry_from: 1 } });
+      return _id;
+    };
+    const aged_from = new Date(at.clock.now().getTime() - 50_000);
+    const parked_at = new Date();
+    const ids = [
+      await old({}),
+      await old({ aged_from }),
+      await old({ phone_number: null }),
+      await old({ faults: { count: 5, code: "TIMEOUT", since: parked_at, parked_at } }),
+    ];
+    await leads().deleteOne({ _id: like });
+    expect(await aging()).toEqual({ templates: [{ template_id, expiry_from: aged_from.toISOString() }], next: null });
+    const after = new Map((await leads().find().toArray()).map((d) => [d._id, d.expiry_from?.toISOString()]));
+    expect(ids.map((id) => after.get(id))).toEqual([iso(), aged_from.toISOString(), ...Array<string>(2).fill("9999-12-31T00:00:00.000Z")]); // prettier-ignore
+  });
 });

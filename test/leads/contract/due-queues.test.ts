@@ -5,6 +5,7 @@ import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import type { DueLead, QueueHead } from "../../../shared/contracts/records/lead.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
+import { NEVER_AGES } from "../../../services/leads/rules/faults.ts";
 import { freshDatabase, until as eventually } from "../../../local/harness/stage.ts";
 import { leadsStage, M, R, TEMPLATE, type LeadsStage } from "../../fixtures/leads-stage.ts";
 import { needing } from "../../fixtures/database-abilities.ts";
@@ -203,6 +204,28 @@ needing("plans", () => {
       expect(cost.finds).toBeLessThanOrEqual(16 + 3);
       // One key for each queue that is passed by, a step more for each find: nothing for the leads in them.
       expect(cost.keys).toBeLessThanOrEqual(2 * 20 + 2 * cost.finds);
+    });
+    test("expiry costs nothing for leads that don't expire: 20 templates, 5,000 young or parked leads and 3 that are old", async () => {
+      const templates = Array.from({ length: 20 }, () => randomUUID()).sort();
+      const t = at.clock.now().getTime();
+      const others = Array.from({ length: 5000 }, (_, i) => ({
+        template_id: templates[i % 20]!,
+        expiry_from: i % 2 === 0 ? new Date(t) : NEVER_AGES,
+      }));
+      const old = Array.from({ length: 3 }, () => ({ template_id: templates[4]!, expiry_from: new Date(t - 60_001) }));
+      await planted([...others, ...old]);
+      const read = await keysOf(() => at.stage.bus.call("leads.aging", { after: null, limit: 500 }));
+      // the last find meets nothing, by whichever index
+      expect([read.indexes[0], read.finds, read.keys <= 3 * 21]).toEqual(["expiry_by_template", 21, true]);
+      const created_before = new Date(t - 60_000).toISOString();
+      const expire = { template_id: templates[4]!, created_before, reason: "x", limit: 500 };
+      const ended = await keysOf(() => at.stage.bus.call("leads.expire", expire));
+      expect([ended.indexes[0], await leads().countDocuments({ outcome: "EXPIRED" })]).toEqual([
+        "expiry_by_template",
+        3,
+      ]);
+      const again = await keysOf(() => at.stage.bus.call("leads.expire", expire));
+      expect(again.keys).toBeLessThanOrEqual(2);
     });
   });
 });

@@ -238,14 +238,17 @@ test("a playground lead runs on its own configuration, in a queue of its own", a
   expect(s.dialled()).toEqual([id(71)]);
 });
 
-test("leads that waited too long are ended in bulk: those of a closed queue every ten seconds, those of an open one when they are picked", async () => {
-  s.configure({ enable_calling: false }, { max_age_seconds: 60 });
-  s.put(80, { created_at: "2026-11-21T00:00:00.000Z" });
-  await s.pass(25_000);
-  expect(s.of("expire").length).toBeGreaterThanOrEqual(2);
-  expect(s.of("expire").length).toBeLessThanOrEqual(4);
-  expect(s.of("expire")[0]).toMatchObject({ template_id: T, reason: "not dialled within 60 seconds" });
+test("leads that waited too long are ended in bulk: within seconds of their age whether or not they are due, and when they are picked", async () => {
   s.configure({}, { max_age_seconds: 60 });
+  const began = s.clock.now().getTime();
+  const alone = s.put(80, { due_at: new Date(began + 86_400_000).toISOString() }); // tomorrow, with no neighbour
+  await s.run("the end of the lead", () => s.of("expire").length > 0);
+  const late = s.clock.now().getTime() - began - 60_000;
+  expect([late > 0, late <= 6000]).toEqual([true, true]);
+  expect(s.of("expire")[0]).toMatchObject({ template_id: T, reason: "not dialled within 60 seconds" });
+  expect(String(s.of("expire")[0]?.["created_before"]) > alone.created_at).toBe(true);
+  s.leads.clear();
+  s.put(81, { created_at: "2026-11-21T00:00:00.000Z" });
   await s.pass(300);
   s.requests.length = 0;
   await s.run("expire", () => s.of("expire").length > 0);

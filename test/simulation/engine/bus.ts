@@ -30,6 +30,7 @@ const LOOKING = new Set([
   "leads.heads",
   "leads.dueOf",
   "leads.inFlight",
+  "leads.aging",
   "config.plans",
   "blacklist.check",
   "merchants.pauses",
