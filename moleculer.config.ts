@@ -1,5 +1,6 @@
 import type { BrokerOptions } from "moleculer";
 import { ownDeps } from "./shared/process/process-deps.ts";
+import { leaveDrained, StayingFirst } from "./shared/bus/drain.ts";
 import { BusTransporter } from "./shared/bus/bus-transporter.ts";
 import { BusValidator } from "./shared/bus/bus-validator.ts";
 import { natsOptions } from "./shared/bus/nats-options.ts";
@@ -13,6 +14,8 @@ const HEARTBEAT_SECONDS = 3;
 const HEARTBEAT_TIMEOUT_SECONDS = 10;
 const REQUEST_TIMEOUT_MS = 10_000;
 const MAX_CALL_LEVEL = 20;
+/** Requests under way when the process has drained get this long: a little more than any of them may take. */
+const LAST_REQUESTS_SECONDS = 30;
 
 const levels: Record<string, "fatal" | "error" | "warn"> = { fatal: "fatal", silent: "fatal", error: "error" };
 
@@ -26,7 +29,9 @@ const config: BrokerOptions = {
   heartbeatInterval: HEARTBEAT_SECONDS,
   heartbeatTimeout: HEARTBEAT_TIMEOUT_SECONDS,
   maxCallLevel: MAX_CALL_LEVEL,
-  tracking: { enabled: true, shutdownTimeout: env.SHUTDOWN_GRACE_SECONDS * 1000 },
+  tracking: { enabled: true, shutdownTimeout: Math.min(env.SHUTDOWN_GRACE_SECONDS, LAST_REQUESTS_SECONDS) * 1000 },
+  registry: { strategy: StayingFirst },
+  created: leaveDrained,
   transit: { serviceChangedDebounceTime: 0 } as NonNullable<BrokerOptions["transit"]>,
   // their $node.options would tell the bus where the bus is and with which password
   internalServices: false,

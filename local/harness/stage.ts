@@ -98,6 +98,8 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     MEDIA_PORT: "0",
     MONGODB_URI: database.uri,
     MIGRATE_AT_START: "true",
+    // calls that a test leaves behind are ended at once
+    SHUTDOWN_GRACE_SECONDS: "5",
     ...options.env,
   });
   const bus = options.bus ?? { url: "Fake", namespace: `test-${randomUUID()}` };

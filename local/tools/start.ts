@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { lockFolder, openFolder, StartError, type Folder } from "./stack/data-folder.ts";
-import { followLedger } from "./console/ledger-stream.ts";
+import { callsUnderWay, followLedger } from "./console/ledger-stream.ts";
 import { fromLedger, fromLog } from "./console/console-lines.ts";
 import { wantedPort } from "./stack/ports.ts";
 import { seed, shellVariables, type Sample } from "./sample/seed.ts";
@@ -12,6 +12,14 @@ import { ROOT } from "./stack/project-root.ts";
 const DEFAULT_PORTS = { http: 3000, media: 3001, carrier: 3010 };
 const RETRY_OFFSET_SECONDS = 10;
 const DEFAULT_TIME_SCALE = 3;
+/** Calls get this long to end where SHUTDOWN_GRACE_SECONDS is not set. */
+const DEFAULT_GRACE_SECONDS = 60;
+/** The processes get this much longer to shut down. */
+const LAST_SECONDS = 5;
+/** Signals this close together are one. */
+const SAME_MS = 300;
+/** Exit status of who was told twice to end: 128 and the number of SIGINT. */
+const ENDED_AT_ONCE = 130;
 
 const setting = (name: string, fallback: number): number => {
   const value = Number(process.env[name] ?? fallback);
@@ -37,7 +45,7 @@ function banner(stack: Stack, sample: Sample): string {
     `  webhook secret       ${sample.webhook_secret}`,
     `  carrier's ledger     ${stack.carrierUrl}/ledger   (simulated: no real phone rings)`,
     "",
-    `  The last two digits of a number choose who answers: 01 confirms, 02 reschedules, 06 busy … (docs/tools.md). Ctrl-C stops everything.`,
+    `  The last two digits of a number choose who answers: 01 confirms, 02 reschedules, 06 busy … (docs/tools.md). Ctrl-C lets calls end and stops everything.`,
     first ? "" : "  no sample template was made",
   ].join("\n");
 }
@@ -79,11 +87,36 @@ const print = (line: string | null): void => {
   if (line) console.log(line);
 };
 
+/** Calls `first` at the first Ctrl-C and `second` at the next. One Ctrl-C comes more than once: from the terminal, from npm and from the launcher. */
+function onSignals(first: () => void, second: () => void): void {
+  let at = -Infinity;
+  const told = (): void => {
+    const before = at;
+    at = performance.now();
+    if (before === -Infinity) first();
+    else if (at - before > SAME_MS) second();
+  };
+  process.on("SIGINT", told);
+  process.on("SIGTERM", told);
+}
+
+/** Says what it does, and does it: calls may go on for the grace. */
+async function stopPolitely(stack: Stack, graceSeconds: number): Promise<void> {
+  const count = await callsUnderWay(stack.carrierUrl);
+  console.log(
+    count === 0
+      ? "\nno call is under way; stopping"
+      : `\n${count} ${count === 1 ? "call is" : "calls are"} under way; waiting up to ${graceSeconds} s; press Ctrl-C again to end at once`,
+  );
+  await stack.stop((graceSeconds + LAST_SECONDS) * 1000);
+}
+
 async function run(): Promise<void> {
   const { fresh, split, engine, help } = readOptions();
   if (help) return console.log(HELP);
   const folder = openData(fresh);
   const stopped = new AbortController();
+  const graceSeconds = setting("SHUTDOWN_GRACE_SECONDS", DEFAULT_GRACE_SECONDS);
   const starting = startStack({
     folder,
     split,
@@ -91,25 +124,29 @@ async function run(): Promise<void> {
     ...(await wantedPorts()),
     timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE),
     seed: process.env["SIM_SEED"] ?? "callagent",
+    env: { SHUTDOWN_GRACE_SECONDS: String(graceSeconds) },
     onLog: (line) => print(fromLog(line, new Date())),
     onDeath: (reason) => {
       if (!stopped.signal.aborted) console.error(`! ${reason}; it is started again`);
     },
   });
+  let running: Stack | null = null;
   const stop = (): void => {
-    if (stopped.signal.aborted) return;
-    console.log("\nstopping: live calls get a moment to end …");
     stopped.abort();
     void starting
       .then(
-        (stack) => stack.stop(),
+        (stack) => stopPolitely(stack, graceSeconds),
         () => undefined,
       )
       .then(() => process.exit(0));
   };
-  process.on("SIGINT", stop);
-  process.on("SIGTERM", stop);
+  const end = async (): Promise<void> => {
+    await running?.kill();
+    process.exit(ENDED_AT_ONCE);
+  };
+  onSignals(stop, () => void end());
   const stack = await starting;
+  running = stack;
   const { sample } = await seed(stack, folder, { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS });
   folder.writeText("sample.env", shellVariables(stack, sample));
   if (stopped.signal.aborted) return;

@@ -10,6 +10,7 @@ import { sessionRecordings } from "./recording/session-recordings.ts";
 import { compiledTemplates } from "./session/compiled-templates.ts";
 import { liveConversations, type MediaAttachment } from "./session/live-conversations.ts";
 import { attachAudioLeg, attachTextLeg } from "./session/media-attachment.ts";
+import { preparedSessions } from "./session/prepared-sessions.ts";
 import { sessionSchema, type SessionDoc } from "./session/sessions.model.ts";
 import { sessionsRepository } from "./session/sessions.repository.ts";
 import { xmlDrivenConversations } from "./session/xml-driven-conversations.ts";
@@ -28,6 +29,7 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
   const { env, clock, ids, log, bus, nodeId: node_id } = deps;
   const sessions = sessionsRepository(deps.store().model("conversation_sessions", sessionSchema));
   const templates = compiledTemplates();
+  const prepared = preparedSessions(clock);
   const models = new DeploymentModels({ env, clock, log });
   const web = webRequester({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE }, clock);
   const evaluations = callEvaluations({ bus, clock, log, model: (template) => models.evaluation(template) });
@@ -39,13 +41,14 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
     ...sessionDeps,
     node_id,
     templates,
+    prepared,
     most: MAX_CONVERSATIONS,
     leave: () => leaving.abort(),
   });
   const xmlDriven = xmlDrivenConversations({ clock, node_id, sessions, templates, conversations, pipeline: textRelay });
   const warmer = speechCacheWarmer({ clock, speech: (template) => models.cascade(template).speech });
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, mediaPort() ?? env.MEDIA_PORT);
-  const preparation = { env, clock, ids, sessions, templates, warmer, url };
+  const preparation = { env, clock, ids, sessions, prepared, templates, warmer, url };
 
   /** The pipeline that a session was prepared for, on its socket. */
   const attach = (socket: WebSocket, doc: SessionDoc): MediaAttachment =>
@@ -53,5 +56,5 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
       ? attachTextLeg(textRelayLeg(socket), textRelay, clock)
       : attachAudioLeg(new StreamLeg(socket, doc.stream), (template) => audio(template, doc), clock);
 
-  return { sessions, evaluations, recordings, conversations, xmlDriven, warmer, preparation, url, attach };
+  return { sessions, prepared, evaluations, recordings, conversations, xmlDriven, warmer, preparation, url, attach };
 }

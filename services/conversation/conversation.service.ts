@@ -1,4 +1,5 @@
-import { service } from "../../shared/bus/bus.ts";
+import { service, type ServiceDeps } from "../../shared/bus/bus.ts";
+import { LONGEST_CALL_SECONDS } from "../../shared/contracts/records/template.ts";
 import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
@@ -7,6 +8,7 @@ import { composition, MAX_CONVERSATIONS } from "./composition.ts";
 import { deprecationsIn } from "./providers/model-deprecations.ts";
 import { prepareMany } from "./session/preparation.ts";
 import { recoveredFacts } from "./session/conversation-settlement.ts";
+import type { SessionRecordings } from "./recording/session-recordings.ts";
 import { startMediaServer, type MediaServer } from "./transport/media-server.ts";
 
 /** Interval of the search for recordings of crashed processes. */
@@ -15,66 +17,102 @@ const LEFTOVERS_MS = 300_000;
 const GOODBYE_SECONDS = 4;
 const SETTLING_SECONDS = 1;
 
+/** How long calls may go on after SIGTERM before they are ended, seconds. */
+const talkSeconds = ({ SHUTDOWN_GRACE_SECONDS }: Pick<ServiceDeps["env"], "SHUTDOWN_GRACE_SECONDS">): number =>
+  Math.max(0, SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS - SETTLING_SECONDS);
+
+/** Says when calls may last longer than a shutdown waits for them. */
+function sayShortGrace({ env, log }: Pick<ServiceDeps, "env" | "log">): void {
+  const grace_seconds = env.SHUTDOWN_GRACE_SECONDS;
+  if (talkSeconds(env) >= LONGEST_CALL_SECONDS) return;
+  log.warn(
+    { event: "shutdown.grace_short", grace_seconds, longest_call_seconds: LONGEST_CALL_SECONDS },
+    `SHUTDOWN_GRACE_SECONDS is ${grace_seconds}, and templates may allow calls of ${LONGEST_CALL_SECONDS} s: a shutdown ends calls that go on after ${talkSeconds(env)} s, with a goodbye.`,
+  );
+}
+
+/** Looks for recordings of processes that died. */
+const recoverRecordings = (
+  { clock, log }: Pick<ServiceDeps, "clock" | "log">,
+  recordings: Pick<SessionRecordings, "recoverLeftovers">,
+): Loop =>
+  startLoop({
+    name: "left recordings",
+    clock,
+    intervalMs: LEFTOVERS_MS,
+    pass: async () => (await recordings.recoverLeftovers()) > 0,
+    onError: (error) =>
+      log.warn(
+        { event: "recording.not_adopted", error: errorForLog(error) },
+        "Recordings of a process that died could not be recovered; tried again later.",
+      ),
+  });
+
+/** Names the models that are used and that their vendors are about to shut down. */
+function sayDeprecations({ env, log }: Pick<ServiceDeps, "env" | "log">): void {
+  for (const { setting, model, on } of deprecationsIn(env))
+    log.warn(
+      { event: "model.shuts_down", setting, model, on },
+      `${setting} names ${model}, which its vendor shuts down on ${on}; name another.`,
+    );
+}
+
 /** Conversations: prepared before the dial, run when media joins, settled once. Owns the media port. */
-export default service("conversation", (deps) => {
-  const { env, clock, log } = deps;
-  if (env.OPENAI_MODEL === undefined)
-    fail("NOT_AVAILABLE", "OPENAI_MODEL is not set; name the language model the conversation service is to use.");
-  let server: MediaServer | null = null;
-  let leftovers: Loop | null = null;
-  const parts = composition(deps, () => server?.port);
-  const { sessions, evaluations, recordings, conversations, xmlDriven, warmer } = parts;
+export default service(
+  "conversation",
+  (deps) => {
+    const { env, log } = deps;
+    if (env.OPENAI_MODEL === undefined)
+      fail("NOT_AVAILABLE", "OPENAI_MODEL is not set; name the language model the conversation service is to use.");
+    let server: MediaServer | null = null;
+    let leftovers: Loop | null = null;
+    const parts = composition(deps, () => server?.port);
+    const { sessions, evaluations, recordings, conversations, xmlDriven, warmer } = parts;
 
-  const recoverRecordings = (): Loop =>
-    startLoop({
-      name: "left recordings",
-      clock,
-      intervalMs: LEFTOVERS_MS,
-      pass: async () => (await recordings.recoverLeftovers()) > 0,
-      onError: (error) =>
-        log.warn(
-          { event: "recording.not_adopted", error: errorForLog(error) },
-          "Recordings of a process that died could not be recovered; tried again later.",
-        ),
-    });
-
-  return {
-    actions: {
-      prepareMany: async ({ calls }, { bus }) => ({ results: await prepareMany(parts.preparation, bus, calls) }),
-      turn: (turn, { bus }) => xmlDriven.turn(turn, bus),
-      stop({ call_ref, reason }) {
-        conversations.signal(call_ref, reason);
-        if (reason === "carrier_ended") xmlDriven.carrierEnded(call_ref);
-        return {};
+    return {
+      actions: {
+        async prepareMany({ calls }, { bus }) {
+          if (deps.draining.aborted) fail("BUSY", "This process shuts down.");
+          return { results: await prepareMany(parts.preparation, bus, calls) };
+        },
+        turn: (turn, { bus }) => xmlDriven.turn(turn, bus),
+        stop({ call_ref, reason }) {
+          conversations.signal(call_ref, reason);
+          if (reason === "carrier_ended") xmlDriven.carrierEnded(call_ref);
+          return {};
+        },
+        alive: ({ call_ref }) => ({ alive: conversations.has(call_ref) }),
+        salvage: async ({ call_ref }) => ({ talk: recoveredFacts(await sessions.find(call_ref)) }),
       },
-      alive: ({ call_ref }) => ({ alive: conversations.has(call_ref) }),
-      salvage: async ({ call_ref }) => ({ talk: recoveredFacts(await sessions.find(call_ref)) }),
-    },
-    async started() {
-      for (const { setting, model, on } of deprecationsIn(env))
-        log.warn(
-          { event: "model.shuts_down", setting, model, on },
-          `${setting} names ${model}, which its vendor shuts down on ${on}; name another.`,
-        );
-      server = await startMediaServer({
-        host: env.MEDIA_HOST,
-        port: env.MEDIA_PORT,
-        log,
-        maxSockets: MAX_CONVERSATIONS,
-        admit: conversations.admit,
-        onSocket: (socket, doc) => void conversations.run(parts.attach(socket, doc), doc),
-      });
-      leftovers = recoverRecordings();
-      log.info({ event: "conversation.listening", url: parts.url() }, "Carriers can connect.");
-    },
-    async stopped() {
-      server?.refuse();
-      xmlDriven.refuse();
-      warmer.close();
-      evaluations.stopWaiting();
-      const grace_ms = (env.SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS - SETTLING_SECONDS) * MS_PER_SECOND;
-      await conversations.drain(Math.max(0, grace_ms), grace_ms > 0 ? GOODBYE_SECONDS * MS_PER_SECOND : 0);
-      await Promise.all([server?.close(), evaluations.close(), leftovers?.stop()]);
-    },
-  };
-});
+      events: { "call.ended": ({ call_ref }) => parts.prepared.drop(call_ref) },
+      async started() {
+        sayDeprecations(deps);
+        sayShortGrace(deps);
+        server = await startMediaServer({
+          host: env.MEDIA_HOST,
+          port: env.MEDIA_PORT,
+          log,
+          maxSockets: MAX_CONVERSATIONS,
+          admit: conversations.admit,
+          onSocket: (socket, doc) => void conversations.run(parts.attach(socket, doc), doc),
+        });
+        leftovers = recoverRecordings(deps, recordings);
+        log.info({ event: "conversation.listening", url: parts.url() }, "Carriers can connect.");
+      },
+      // calls that ring may still join; later turns of those under way come over the bus
+      async drain() {
+        await conversations.quiet(talkSeconds(env) * MS_PER_SECOND);
+        server?.refuse();
+        xmlDriven.refuse();
+        warmer.close();
+        evaluations.stopWaiting();
+        await conversations.end(talkSeconds(env) > 0 ? GOODBYE_SECONDS * MS_PER_SECOND : 0);
+      },
+      calls: () => conversations.calls(),
+      async stopped() {
+        await Promise.all([server?.close(), evaluations.close(), leftovers?.stop()]);
+      },
+    };
+  },
+  { listens: ["call.ended"] },
+);

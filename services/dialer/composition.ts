@@ -28,12 +28,12 @@ const MARK_BYTES = 9;
 /** Answers to inbound calls in the cache, so that a webhook that comes twice to one node has the same answer. */
 const MAX_INBOUND_ANSWERS = 1000;
 
-/** Puts the dialer together. `draining` aborts on SIGTERM. */
+/** Puts the dialer together. `leaving` aborts when this process ends. */
 export function compose(
   service: ServiceDeps,
-  draining: AbortSignal,
+  leaving: AbortSignal,
 ): { parts: DialerParts; recordingWorker: RecordingWorker } {
-  const { env, clock, log, bus, nodeId, ids, random } = service;
+  const { env, clock, log, bus, nodeId, ids, random, draining } = service;
   const store = service.store();
   const callModel = store.model("calls", callSchema);
   const calls = createCalls(callModel, () => ids.base64url(MARK_BYTES));
@@ -46,6 +46,7 @@ export function compose(
     bus,
     nodeId,
     draining,
+    leaving,
     background,
     calls,
     unwritten: createUnwritten({ clock, log }),

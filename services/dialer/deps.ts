@@ -20,6 +20,8 @@ import type { Recordings } from "./recordings/recordings.repository.ts";
 export interface DialerParts extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log" | "nodeId"> {
   /** Aborted from SIGTERM on: no phone may ring any more. */
   draining: AbortSignal;
+  /** Aborted when the calls are over and this process ends: recordings under way are left to others. */
+  leaving: AbortSignal;
   background: Background;
   calls: Calls;
   /** What is known about calls and waits for the database. */

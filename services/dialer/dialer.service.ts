@@ -10,6 +10,7 @@ import { compose } from "./composition.ts";
 import { listInbound } from "./inbound/inbound-list.ts";
 import { farewells } from "./media/farewells.ts";
 import { mediaJoined } from "./media/media-joined.ts";
+import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { createAttemptPool } from "./outbound/attempt-pool.ts";
 import { ownRecorded, recordingOf } from "./recordings/recording-actions.ts";
 
@@ -18,9 +19,10 @@ const STOP_GRACE_MS = DIAL_TIMEOUT_MS + 3000;
 
 /** Dialling: one document per attempt, carriers behind one port. */
 export default service("dialer", (deps) => {
-  const shutDown = new AbortController();
-  const { parts, recordingWorker } = compose(deps, shutDown.signal);
+  const leaving = new AbortController();
+  const { parts, recordingWorker } = compose(deps, leaving.signal);
   const attempts = createAttemptPool(parts);
+  const graceMs = Math.min(STOP_GRACE_MS, deps.env.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND);
   let loops: Loops | null = null;
 
   return {
@@ -56,10 +58,10 @@ export default service("dialer", (deps) => {
       parts.storeClock.start();
       loops = startLoops(parts, recordingWorker);
     },
+    // callbacks, polls and the ends of calls go on until the process leaves the bus
+    drain: () => attempts.drain(graceMs),
     async stopped() {
-      shutDown.abort();
-      const graceMs = Math.min(STOP_GRACE_MS, deps.env.SHUTDOWN_GRACE_SECONDS * 1000);
-      await attempts.drain(graceMs);
+      leaving.abort();
       await loops?.stop();
       await parts.background.drain(graceMs);
       await within(deps.clock, graceMs, parts.unwritten.retry());

@@ -3,6 +3,7 @@ import type { Context, Service, ServiceSchema } from "moleculer";
 import ApiGateway from "moleculer-web";
 import { busOf, type EventOf } from "../../shared/bus/bus.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
+import { drainOf } from "../../shared/bus/drain.ts";
 import { contracts } from "../../shared/contracts/index.ts";
 import type { Loop } from "../../shared/time/loop.ts";
 import { depsOf } from "../../shared/process/process-deps.ts";
@@ -34,6 +35,7 @@ function refuse(self: Self, req: IncomingMessage, res: ServerResponse, error: un
 function create(self: Self): void {
   const deps = depsOf(self.broker);
   trustOf(self.broker).mustBe("gateway");
+  drainOf(self.broker).add({ service: "gateway" });
   const visible = (): Set<string> =>
     new Set(self.broker.registry.getServiceList({ onlyAvailable: true }).map((s) => s.name));
   self.gateway = buildGateway({ ...deps, log: deps.log.child({ service: "gateway" }) }, busOf(self.broker), visible);
@@ -61,6 +63,7 @@ async function start(self: Self): Promise<void> {
 }
 
 async function stop(self: Self): Promise<void> {
+  await drainOf(self.broker).run();
   await self.farewells?.stop();
   await self.http?.close(Math.min(MAX_GRACE_MS, depsOf(self.broker).env.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND));
 }

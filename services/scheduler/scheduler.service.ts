@@ -132,9 +132,9 @@ export default service(
         });
         expiry.start();
       },
-      async stopped() {
-        await Promise.all([loop?.stop(), expiry.stop(), storeClock.stop()]);
-      },
+      // permits and explanations are given to the end
+      drain: async () => void (await Promise.all([loop?.stop(), expiry.stop()])),
+      stopped: () => storeClock.stop(),
     };
   },
   {

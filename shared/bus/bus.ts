@@ -5,6 +5,7 @@ import type { ActionContract, Static, TSchema } from "../contracts/define.ts";
 import type { By } from "../contracts/records/identity.ts";
 import { depsOf, type ProcessDeps } from "../process/process-deps.ts";
 import { trustOf } from "./bus-trust.ts";
+import { drainOf } from "./drain.ts";
 import { sizeRefusal } from "./message-sizes.ts";
 import { refusalAlarm } from "../database/refusal-alarm.ts";
 import { openStore, type Store } from "../database/mongo.ts";
@@ -55,6 +56,8 @@ export interface ServiceDeps extends ProcessDeps {
   nodeId: string;
   /** The asker with auth's proof of it (shared/bus/bus-trust.ts). */
   proven(by: By): By;
+  /** Aborted from SIGTERM on, while the process is still on the bus: no new work is taken. */
+  draining: AbortSignal;
 }
 
 /** A call being handled: a bus that carries its trace on. */
@@ -73,6 +76,10 @@ export interface Implementation<S extends ServiceName> {
   /** Handlers of the events named in `listens`. */
   events?: { [N in EventName]?: (event: EventOf<N>) => void | Promise<void> };
   started?(): Promise<void> | void;
+  /** From SIGTERM on, before the process leaves the bus: ends what is under way within SHUTDOWN_GRACE_SECONDS. */
+  drain?(): Promise<void>;
+  /** Calls under way here, for which processes that they need stay. */
+  calls?(): number;
   stopped?(): Promise<void> | void;
 }
 
@@ -210,6 +217,7 @@ export function service<S extends ServiceName>(
       const trust = trustOf(this.broker);
       trust.mustBe(name);
       const mine: Running = { implementation: null, store: null };
+      const drain = drainOf(this.broker);
       running.set(this, mine);
       mine.implementation = build({
         ...deps,
@@ -217,8 +225,11 @@ export function service<S extends ServiceName>(
         bus: busOf(this.broker),
         nodeId: this.broker.nodeID,
         proven: (by: By) => trust.proven(by),
+        draining: drain.draining,
         store: () => (mine.store ??= openStore(deps.env.MONGODB_URI, { migrate: deps.env.MIGRATE_AT_START })),
       }) as unknown as Implementation<ServiceName>;
+      const { drain: end, calls } = mine.implementation;
+      drain.add({ service: name, ...(end && { drain: end }), ...(calls && { calls }) });
     },
     async started(this: Service) {
       const mine = of(this);
@@ -229,6 +240,8 @@ export function service<S extends ServiceName>(
     },
     async stopped(this: Service) {
       const mine = of(this);
+      // a broker that was not told to drain first does it now, with all its services still at work
+      await drainOf(this.broker).run();
       await mine.implementation.stopped?.();
       await mine.store?.close();
     },

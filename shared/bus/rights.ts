@@ -164,7 +164,7 @@ const LISTENERS: Listeners = {
   blacklist: {},
   config: { "config.changed": ["config", "scheduler"] },
   conversation: {},
-  dialer: { "call.ended": [] },
+  dialer: { "call.ended": ["conversation"] },
   gateway: { "database.command_refused": ["gateway"] },
   leads: { "lead.queued": ["scheduler"], "lead.finished": [] },
   merchants: { "calling.switched": ["scheduler"] },

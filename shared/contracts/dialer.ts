@@ -255,7 +255,7 @@ export const dialer = {
     ),
   },
   events: {
-    /** The carrier's side of a call ended: a hint for listeners. */
+    /** The carrier's side of a call ended, or none was placed for an attempt that was prepared: a hint for listeners. */
     "call.ended": Type.Object({ call_ref: CallRef }),
   },
 };

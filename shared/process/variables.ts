@@ -284,8 +284,8 @@ export const VARIABLES = {
   SHUTDOWN_GRACE_SECONDS: {
     kind: "integer",
     min: 1,
-    max: 600,
-    default: 30,
-    doc: "how long live calls may go on after SIGTERM",
+    max: 86_400,
+    default: 15_300,
+    doc: "how long live calls may go on after SIGTERM, the last 5 s for goodbyes; the default is longer than any call can ring and last",
   },
 } as const satisfies Record<string, Variable>;

@@ -5,11 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
-import { until } from "../../local/harness/stage.ts";
+import { after, until } from "../../local/harness/stage.ts";
 import { newcomerEnv, runScript, startAsNewcomer, type Running } from "./fixtures/npm-scripts.ts";
 
 const LONG_MS = 120_000;
 const STOP_MS = 5000;
+/** Signals closer together are one. */
+const AGAIN_MS = 400;
 const alive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
@@ -25,6 +27,15 @@ async function ctrlC(r: Running): Promise<{ code: number | null; ms: number }> {
   r.child.kill("SIGINT");
   const code = await r.ended;
   return { code, ms: performance.now() - began };
+}
+
+/** Pushes a lead and waits until the agent speaks to its callee. */
+async function speakingTo(env: Record<string, string>, r: Running, number: string): Promise<void> {
+  await promisify(execFile)("bash", [
+    "-euc",
+    `. ${env["CALLAGENT_DATA"]}/sample.env; T=$(curl -s "$BASE/login" -H 'content-type: application/json' -d '{"email":"'$EMAIL'","password":"'$PASSWORD'"}' | node -pe "JSON.parse(require('fs').readFileSync(0)).access_token"); curl -s "$BASE/leads" -H "authorization: Bearer $T" -H 'content-type: application/json' -d '{"request_id":"live${number}","template_id":"'$TEMPLATE_ID'","reseller_id":"'$RESELLER_ID'","merchant_id":"'$MERCHANT_ID'","payload":{"customer_mobile_number":"${number}","customer_name":"Ada","order_id":"A-1","amount":"1.00","delivery_date":"Monday"}}'`,
+  ]);
+  await until("the agent to speak", () => r.output().includes("agent:") || undefined, 30_000);
 }
 
 describe("npm start on a fresh machine", () => {
@@ -96,19 +107,28 @@ describe("npm start on a fresh machine", () => {
   );
 
   test(
-    "Ctrl-C in the middle of a call ends and settles it within 5 s",
+    "Ctrl-C in the middle of a call says what it does, lets the call end and settles it; a second one ends at once",
     async () => {
-      const env: Record<string, string> = { ...(await newcomerEnv()), SIM_TIME_SCALE: "2" };
-      const r = await startAsNewcomer(env);
-      await promisify(execFile)("bash", [
-        "-euc",
-        `. ${env["CALLAGENT_DATA"]}/sample.env; T=$(curl -s "$BASE/login" -H 'content-type: application/json' -d '{"email":"'$EMAIL'","password":"'$PASSWORD'"}' | node -pe "JSON.parse(require('fs').readFileSync(0)).access_token"); curl -s "$BASE/leads" -H "authorization: Bearer $T" -H 'content-type: application/json' -d '{"request_id":"live","template_id":"'$TEMPLATE_ID'","reseller_id":"'$RESELLER_ID'","merchant_id":"'$MERCHANT_ID'","payload":{"customer_mobile_number":"+14155552605","customer_name":"Ada","order_id":"A-1","amount":"1.00","delivery_date":"Monday"}}'`,
-      ]);
-      await until("the agent to speak", () => r.output().includes("agent:") || undefined, 30_000);
-      const stopped = await ctrlC(r);
+      const env: Record<string, string> = { ...(await newcomerEnv()), SIM_TIME_SCALE: "4" };
+      const first = await startAsNewcomer(env);
+      await speakingTo(env, first, "+14155552601");
+      const stopped = await ctrlC(first);
+      expect(first.output()).toContain("1 call is under way; waiting up to 60 s; press Ctrl-C again to end at once");
       expect(stopped.code).toBe(0);
-      expect(stopped.ms).toBeLessThan(STOP_MS);
-      expect(r.output()).toMatch(/lead [0-9a-f]{8} {2}(finished {4}call_error|retry {7}after call_error)/);
+      expect(first.output()).toMatch(/lead [0-9a-f]{8} {2}finished {4}confirmed/);
+
+      const second = await startAsNewcomer(env);
+      await speakingTo(env, second, "+14155552701");
+      second.child.kill("SIGINT");
+      await until("what it does to be said", () => second.output().includes("is under way") || undefined, LONG_MS);
+      await after(AGAIN_MS);
+      const ended = await ctrlC(second);
+      expect(ended.code).toBe(130);
+      expect(ended.ms).toBeLessThan(STOP_MS);
+      const { children } = JSON.parse(readFileSync(join(env["CALLAGENT_DATA"]!, "run.json"), "utf8")) as {
+        children: Record<string, number>;
+      };
+      expect(Object.values(children).filter(alive)).toEqual([]);
     },
     LONG_MS,
   );

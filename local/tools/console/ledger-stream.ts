@@ -13,6 +13,18 @@ export interface LedgerEntry {
 }
 
 const RECONNECT_MS = 300;
+const ASK_MS = 2000;
+
+/** How many calls the carrier has under way; 0 where it can't be asked. */
+export async function callsUnderWay(carrierUrl: string): Promise<number> {
+  try {
+    const answer = await fetch(`${carrierUrl}/ledger/calls`, { signal: AbortSignal.timeout(ASK_MS) });
+    const { calls } = (await answer.json()) as { calls: { ended_at: string | null }[] };
+    return calls.filter(({ ended_at }) => ended_at === null).length;
+  } catch {
+    return 0;
+  }
+}
 
 /** Follows the ledger over its event stream until stopped, from now on; reconnects when the carrier was restarted. */
 export function followLedger(carrierUrl: string, onEntry: (entry: LedgerEntry) => void): { stop(): void } {

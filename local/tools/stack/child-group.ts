@@ -26,6 +26,7 @@ export interface StartOptions {
   command?: string;
 }
 
+/** The services get this long where nothing else is asked for. */
 const SERVICES_GRACE_MS = 3500;
 const CHILD_GRACE_MS = 1000;
 
@@ -87,12 +88,17 @@ export class ChildGroup {
     return this.start(name, { ...options, ready: "none" });
   }
 
-  /** Stops the services, then what they stand on, the store last. */
-  async stop(): Promise<void> {
-    await Promise.all(this.services.map((name) => this.children.get(name)?.stop(SERVICES_GRACE_MS)));
+  /** Stops the services, within the grace, then what they stand on, the store last. */
+  async stop(servicesGraceMs = SERVICES_GRACE_MS): Promise<void> {
+    await Promise.all(this.services.map((name) => this.children.get(name)?.stop(servicesGraceMs)));
     const others = [...this.children].filter(([name]) => !this.services.includes(name) && name !== "store");
     await Promise.all(others.map(([, child]) => child.stop(CHILD_GRACE_MS)));
     await this.children.get("store")?.stop(CHILD_GRACE_MS);
     await new Promise<void>((resolve) => this.#log.end(() => resolve()));
+  }
+
+  /** Ends every child at once. */
+  async kill(): Promise<void> {
+    await Promise.all([...this.children.values()].map((child) => child.down("SIGKILL")));
   }
 }

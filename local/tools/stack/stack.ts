@@ -51,7 +51,10 @@ export interface Stack {
   children: Map<string, Child>;
   /** The names of the children that run services. */
   serviceChildren: string[];
-  stop(): Promise<void>;
+  /** Stops all of it; calls may go on for `graceMs`. */
+  stop(graceMs?: number): Promise<void>;
+  /** Ends all of it at once. */
+  kill(): Promise<void>;
 }
 
 type Env = Record<string, string>;
@@ -121,7 +124,11 @@ async function startServices(group: ChildGroup, o: StackOptions, mongo: string, 
   }
 }
 
-async function startAll(group: ChildGroup, o: StackOptions, secrets: LocalSecrets): Promise<Omit<Stack, "stop">> {
+async function startAll(
+  group: ChildGroup,
+  o: StackOptions,
+  secrets: LocalSecrets,
+): Promise<Omit<Stack, "stop" | "kill">> {
   const backing = await startBacking(group, o, secrets);
   const env = serviceEnv({
     http: o.httpPort,
@@ -152,8 +159,8 @@ async function startAll(group: ChildGroup, o: StackOptions, secrets: LocalSecret
 /** Starts store, carrier, models and services, and waits until leads can be pushed. What was started is stopped again when something fails. */
 export async function startStack(o: StackOptions): Promise<Stack> {
   const group = new ChildGroup(o.folder, o);
-  const stop = async (): Promise<void> => {
-    await group.stop();
+  const stop = async (graceMs?: number): Promise<void> => {
+    await group.stop(graceMs);
     o.folder.remove("run.json");
   };
   try {
@@ -164,7 +171,7 @@ export async function startStack(o: StackOptions): Promise<Stack> {
       carrier_url: stack.carrierUrl,
       children: Object.fromEntries([...group.children].map(([name, child]) => [name, child.pid()])),
     });
-    return { ...stack, stop };
+    return { ...stack, stop, kill: () => group.kill() };
   } catch (error) {
     await stop();
     throw error;

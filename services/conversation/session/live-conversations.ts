@@ -1,5 +1,5 @@
 import type { ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
-import { taskSet, within } from "../../../shared/time/deadline.ts";
+import { taskSet, within, type TaskSet } from "../../../shared/time/deadline.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
@@ -12,11 +12,14 @@ import {
   type SessionDeps,
   type SessionSignal,
 } from "./conversation-session.ts";
+import type { PreparedSessions } from "./prepared-sessions.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 
 /** Tries to take a call over from the dialer, and the pause between them. */
 const JOIN_TRIES = 3;
 const JOIN_PAUSE_MS = 500;
+/** How often a shutdown looks whether calls are left. */
+const LOOK_EVERY_MS = 100;
 /** Without a goodbye a conversation gets this long to end by itself. */
 const AT_ONCE_MS = 1000;
 
@@ -32,6 +35,7 @@ export interface MediaAttachment {
 export interface LiveConversationsDeps extends SessionDeps {
   node_id: string;
   templates: CompiledTemplates;
+  prepared: PreparedSessions;
   /** Conversations at once, at most. */
   most: number;
   /** Aborts `leaving`. */
@@ -86,32 +90,64 @@ const answeredCall = (joined: ResultOf<"dialer.joined">, clock: ServiceDeps["clo
   signals_beep: joined.tells_beep,
 });
 
+/** The conversations of a process, by their call_ref. */
+interface Here {
+  live: Map<string, ConversationSession>;
+  /** Calls that the dialer is handing over, with the signals that came before the session could begin. */
+  handingOver: Map<string, SessionSignal[]>;
+}
+
+/** Takes the call over and leads its conversation to the end. */
+async function converse(
+  deps: LiveConversationsDeps,
+  { live, handingOver }: Here,
+  media: MediaAttachment,
+  doc: SessionDoc,
+): Promise<void> {
+  // the template first: after the lease is taken, no error may prevent settling
+  const template = await deps.templates.get(deps.bus, doc.template_id, doc.template_version);
+  const open = media.openPipeline(template);
+  const signals: SessionSignal[] = [];
+  handingOver.set(doc._id, signals);
+  const joined = await joinCall(deps, doc._id).finally(() => handingOver.delete(doc._id));
+  if (!joined.go) return turnAway(deps, media, doc);
+  const answered = answeredCall(joined, deps.clock);
+  const session = new ConversationSession(deps, doc, template, answered, open);
+  live.set(doc._id, session);
+  for (const signal of signals) session.signal(signal);
+  await markBegun(deps, doc, answered.at);
+  await session.ended;
+  live.delete(doc._id);
+}
+
+/** How the conversations of a process end when it shuts down. `calls`: those under way, and those that may still join. */
+const ending = ({ clock, leave }: LiveConversationsDeps, { live }: Here, running: TaskSet, calls: () => number) => ({
+  /** Waits until the last conversation is over and no prepared call can join any more, for at most `grace_ms`. */
+  async quiet(grace_ms: number): Promise<void> {
+    const untilMs = clock.monotonicMs() + grace_ms;
+    for (let left = grace_ms; calls() > 0 && left > 0; left = untilMs - clock.monotonicMs())
+      await clock.wait(Math.min(left, LOOK_EVERY_MS));
+  },
+  /** Ends the conversations that are left with a goodbye of at most `goodbye_ms` (0: none), then cuts them off; resolves when all are settled. */
+  async end(goodbye_ms: number): Promise<void> {
+    for (const session of live.values()) session.signal(goodbye_ms > 0 ? "shutdown" : "shutdown_now");
+    await within(clock, Math.max(goodbye_ms, AT_ONCE_MS), running.drain());
+    for (const session of live.values()) session.closeLeg();
+    leave();
+    await running.drain();
+  },
+});
+
 /** All live conversations of this process. */
 export function liveConversations(deps: LiveConversationsDeps) {
-  const { bus, clock, log, node_id, sessions, templates, most, leave } = deps;
-  const live = new Map<string, ConversationSession>();
-  /** Calls that the dialer is handing over, with the signals that came before the session could begin. */
-  const handingOver = new Map<string, SessionSignal[]>();
+  const { bus, clock, log, node_id, sessions, prepared, most } = deps;
+  const here: Here = { live: new Map(), handingOver: new Map() };
+  const { live, handingOver } = here;
   const running = taskSet();
   /** True when there is room for no more conversations. */
   const full = (): boolean => running.size >= most;
-
-  const converse = async (media: MediaAttachment, doc: SessionDoc): Promise<void> => {
-    // the template first: after the lease is taken, no error may prevent settling
-    const template = await templates.get(bus, doc.template_id, doc.template_version);
-    const open = media.openPipeline(template);
-    const signals: SessionSignal[] = [];
-    handingOver.set(doc._id, signals);
-    const joined = await joinCall(deps, doc._id).finally(() => handingOver.delete(doc._id));
-    if (!joined.go) return turnAway(deps, media, doc);
-    const answered = answeredCall(joined, clock);
-    const session = new ConversationSession(deps, doc, template, answered, open);
-    live.set(doc._id, session);
-    for (const signal of signals) session.signal(signal);
-    await markBegun(deps, doc, answered.at);
-    await session.ended;
-    live.delete(doc._id);
-  };
+  /** Calls under way, those included that ring and may join here. */
+  const calls = (): number => running.size + prepared.count();
 
   return {
     /** The session a carrier's socket is for; null: token or signature is wrong. Consumes the token. BUSY: no room. */
@@ -125,7 +161,7 @@ export function liveConversations(deps: LiveConversationsDeps) {
     },
     /** Runs the conversation on media that was admitted; never rejects. */
     async run(media: MediaAttachment, doc: SessionDoc): Promise<void> {
-      const conversation = converse(media, doc).catch(async (error: unknown) => {
+      const conversation = converse(deps, here, media, doc).catch(async (error: unknown) => {
         log.error(
           { event: "talk.failed", lead_id: doc.lead_id, claim_no: doc.claim_no, error: errorForLog(error) },
           "A conversation could not begin; the sweep recovers its attempt.",
@@ -133,6 +169,7 @@ export function liveConversations(deps: LiveConversationsDeps) {
         if (!live.has(doc._id)) await media.dismiss();
       });
       running.add(conversation);
+      prepared.drop(doc._id);
       await conversation;
     },
     /** Signals a conversation, also one whose hand-over is still under way: voicemail detection may overtake it. Unknown calls are ignored. */
@@ -142,17 +179,10 @@ export function liveConversations(deps: LiveConversationsDeps) {
       else handingOver.get(call_ref)?.push(signal);
     },
     full,
+    calls,
     /** Whether this call's conversation is here: being handed over, under way, or writing down its end. */
     has: (call_ref: string): boolean => live.has(call_ref) || handingOver.has(call_ref),
-    /** Waits until the last conversation is over; after `grace_ms` those left are ended, with a goodbye of at most `goodbye_ms` (0: none), and then cut off. */
-    async drain(grace_ms: number, goodbye_ms: number): Promise<void> {
-      await within(clock, grace_ms, running.drain());
-      for (const session of live.values()) session.signal(goodbye_ms > 0 ? "shutdown" : "shutdown_now");
-      await within(clock, Math.max(goodbye_ms, AT_ONCE_MS), running.drain());
-      for (const session of live.values()) session.closeLeg();
-      leave();
-      await running.drain();
-    },
+    ...ending(deps, here, running, calls),
   };
 }
 

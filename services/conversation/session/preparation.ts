@@ -8,6 +8,7 @@ import { choosePipeline, mediaKindOf, type PipelineChoice, type PipelineEnv } fr
 import type { CompiledTemplates, CompiledTemplate } from "./compiled-templates.ts";
 import { mediaPath } from "../transport/media-server.ts";
 import type { NewSession, SessionsRepository } from "./sessions.repository.ts";
+import type { PreparedSessions } from "./prepared-sessions.ts";
 import type { SpeechCacheWarmer } from "../pipelines/cascaded/speech-cache-warmer.ts";
 
 type Result = ResultOf<"conversation.prepareMany">["results"][number];
@@ -19,6 +20,7 @@ export interface PreparationDeps {
   clock: Clock;
   ids: Ids;
   sessions: SessionsRepository;
+  prepared: PreparedSessions;
   templates: CompiledTemplates;
   warmer: Pick<SpeechCacheWarmer, "warm">;
   url(): string;
@@ -61,7 +63,7 @@ function withEngine(
 
 /** Prepares conversations, each by itself: a session with a one-use token, all written in one request. In the order of the calls. */
 export async function prepareMany(parts: PreparationDeps, bus: Bus, calls: readonly Preparation[]): Promise<Result[]> {
-  const { ids, sessions, clock, url, env, warmer: warm } = parts;
+  const { ids, sessions, clock, url, env, warmer: warm, prepared: awaited } = parts;
   const templates = (await compiledTemplatesOf(parts, bus, calls)).map((ready, at) =>
     withEngine(ready, calls[at]?.engine ?? null, env),
   );
@@ -88,16 +90,12 @@ export async function prepareMany(parts: PreparationDeps, bus: Bus, calls: reado
     wanted.map((w) => w.session),
     clock.now(),
   );
-  for (const [
-    i,
-    {
-      at,
-      session: { engine, payload },
-    },
-  ] of wanted.entries()) {
+  for (const [i, { at, session }] of wanted.entries()) {
+    if (made[i] !== true) continue;
+    awaited.add(session);
     const ready = templates[at];
-    if (made[i] === true && engine === "cascade" && ready !== undefined && "template" in ready)
-      warm.warm(ready.template, payload);
+    if (session.engine === "cascade" && ready !== undefined && "template" in ready)
+      warm.warm(ready.template, session.payload);
   }
   const done = new Map(wanted.map(({ at, prepared }, i) => [at, made[i] === true ? prepared : null]));
   return calls.map(({ call_ref }, at): Result => {

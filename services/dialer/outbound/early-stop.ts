@@ -64,6 +64,7 @@ export async function stopEarly(
     }
     if (stop.kind === "settle") await bus.call("leads.settle", { lead_id, claim_no, facts: stop.facts });
   } finally {
+    bus.broadcast("call.ended", { call_ref: callRef(lead_id, claim_no) });
     await peers.releaseSlotEventually(callRef(lead_id, claim_no));
   }
 }

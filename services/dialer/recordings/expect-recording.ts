@@ -32,10 +32,10 @@ export async function reportAddress(deps: DialerParts, call: CallDoc, known: boo
 async function startRecording(deps: DialerParts, ref: string): Promise<void> {
   let reason = "the call was over before it could be recorded";
   for (const pauseMs of [0, ...BEGIN_AGAIN_MS]) {
-    if (pauseMs > 0) await deps.clock.wait(pauseMs, deps.draining);
+    if (pauseMs > 0) await deps.clock.wait(pauseMs, deps.leaving);
     const call = await deps.calls.find(ref);
     const handle = call ? handleOf(call) : null;
-    if (!call || !isLive(call) || call.provider === undefined || handle === null || deps.draining.aborted) break;
+    if (!call || !isLive(call) || call.provider === undefined || handle === null || deps.leaving.aborted) break;
     try {
       const limit_seconds = (call.order?.max_call_seconds ?? 0) + CARRIER_LIMIT_MARGIN_SECONDS + RECORD_MARGIN_SECONDS;
       await deps.carriers

@@ -95,9 +95,9 @@ async function download(
   }
 }
 
-function failureOf({ draining }: DialerParts, error: unknown): FetchFailure {
+function failureOf({ leaving }: DialerParts, error: unknown): FetchFailure {
   const reason = error instanceof Error ? error.message : "an error";
-  if (draining.aborted) return { kind: "stopping", reason };
+  if (leaving.aborted) return { kind: "stopping", reason };
   const code = codeOf(error);
   return { kind: code === "RECORDING_NOT_FOUND" ? "none" : code === "BODY_TOO_LARGE" ? "never" : "again", reason };
 }
@@ -107,7 +107,7 @@ export async function fetchRecording(deps: DialerParts, call: RecordedCall, leas
   const begun: { recording?: StoredRecording } | null = await deps.recordings.apply(beginFetch(call._id, lease_until));
   if (!begun?.recording) return;
   const ours = { ...call, recording: begun.recording };
-  const deadline = startDeadline(deps.clock, FETCH_LIMIT_MS, deps.draining);
+  const deadline = startDeadline(deps.clock, FETCH_LIMIT_MS, deps.leaving);
   try {
     const kept = await download(deps, ours, deadline.signal);
     await deps.recordings.apply(stored(call._id, lease_until, kept, deps.clock.now()));

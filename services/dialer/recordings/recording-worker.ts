@@ -64,7 +64,7 @@ export function createRecordingWorker(deps: DialerParts): RecordingWorker {
     await pass(); // the next step of this one, and those that wait for room
   };
   const pass = async (): Promise<void> => {
-    while (!deps.draining.aborted && busy < AT_ONCE) {
+    while (!deps.leaving.aborted && busy < AT_ONCE) {
       busy += 1;
       const now = deps.clock.now();
       const lease_until = plusMs(now, LEASE_MS);

@@ -102,9 +102,11 @@ export type FlowNode = Static<typeof FlowNode>;
 
 /** Nothing expires sooner than this after its push. */
 export const MIN_MAX_AGE_SECONDS = 60;
+/** The longest call that a template may allow, seconds. */
+export const LONGEST_CALL_SECONDS = 14_400;
 
 const LimitsFields = {
-  max_call_seconds: Type.Integer({ minimum: 10, maximum: 14_400 }),
+  max_call_seconds: Type.Integer({ minimum: 10, maximum: LONGEST_CALL_SECONDS }),
   idle_seconds: Type.Integer({ minimum: 1, maximum: 120 }),
   max_age_seconds: Type.Integer({ minimum: MIN_MAX_AGE_SECONDS, maximum: 7_776_000 }),
 };

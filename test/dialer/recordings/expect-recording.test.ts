@@ -50,7 +50,7 @@ const depsFor = (recording: Capabilities["recording"]): DialerParts => {
       },
     },
     log: { warn: () => undefined },
-    draining: new AbortController().signal,
+    leaving: new AbortController().signal,
     carriers: { of: () => carrier },
     calls: { find: async () => call },
     bus: {
