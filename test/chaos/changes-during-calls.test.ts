@@ -3,7 +3,7 @@ import { gather } from "../../local/harness/evidence.ts";
 import { invariants, quiet } from "../../local/harness/invariants.ts";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
-import { until } from "../../local/harness/stage.ts";
+import { after, until } from "../../local/harness/stage.ts";
 
 const START_MS = 90_000;
 const TEST_MS = 180_000;
@@ -14,6 +14,8 @@ const ENV = {
   SCHEDULER_INTERVAL_MS: "500",
 };
 const RACES = 120;
+/** A round that both sides have won is the last one. */
+const ROUNDS = 4;
 const RACE_SPREAD_MS = 1500;
 /** An edit wakes the leads that waited for it within this long (issue 4), and a call takes a moment to be placed. */
 const WAKE_MS = 7000;
@@ -40,21 +42,23 @@ describe("changes by users while calls are live", () => {
     "F40: aborts race claims and retries over HTTP; an aborted lead is not called again",
     async () => {
       const told = new Map<string, string>();
-      await Promise.all(
-        Array.from({ length: RACES }, async (_, i) => {
-          const id = await pusher.insist(next(i % 3 === 0 ? "06" : "04"));
-          const start = performance.now() + Math.random() * RACE_SPREAD_MS;
-          await until("its moment", () => performance.now() >= start || undefined, TEST_MS);
-          const {
-            leads: [answer],
-          } = await pusher.client.ask("POST", "/lead/abort", {
-            body: { leads: [{ lead_id: id, cancellation_reason: "raced" }] },
-          });
-          told.set(id, answer?.status ?? "");
-        }),
-      );
+      const race = async (i: number): Promise<void> => {
+        const id = await pusher.insist(next(i % 3 === 0 ? "06" : "04"));
+        await after(Math.random() * RACE_SPREAD_MS);
+        const {
+          leads: [answer],
+        } = await pusher.client.ask("POST", "/lead/abort", {
+          body: { leads: [{ lead_id: id, cancellation_reason: "raced" }] },
+        });
+        told.set(id, answer?.status ?? "");
+      };
+      const words = new Set<string>();
+      // on a full machine all aborts of a round may come before the claims, or after them
+      for (let round = 0; round < ROUNDS && !(words.has("success") && words.has("processing")); round++) {
+        await Promise.all(Array.from({ length: RACES }, (_, i) => race(i)));
+        for (const word of told.values()) words.add(word);
+      }
       const { leads } = await invariants(product);
-      const words = new Set(told.values());
       expect([...words].filter((w) => !["success", "processing", "already_aborted"].includes(w))).toEqual([]);
       expect(words).toContain("success");
       expect(words).toContain("processing");

