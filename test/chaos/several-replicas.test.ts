@@ -11,7 +11,7 @@ const QUIET_MS = 150_000;
 /** A rate limit for the second template: so many in any such window, over all schedulers and dialers. */
 const LIMIT = { rate_limit_enabled: true, rate_limit_max_calls: 12, rate_limit_window_seconds: 4 };
 const LIMITED_LEADS = 24;
-const LEADS = 1000;
+const LEADS = 500;
 const LINES = 100;
 /** Longer than the deadline between intent and request (10 s), so that a process that wakes up must not send. */
 const PAUSE_MS = 12_000;
@@ -57,7 +57,7 @@ describe("three schedulers, two dialers, two services for leads, two conversatio
     })();
 
   test(
-    "F34: a thousand leads, and a rate limit on some; each claim is won once, each attempt rings once, no window holds too many",
+    "F34: five hundred leads, and a rate limit on some; each claim is won once, each attempt rings once, no window holds too many",
     async () => {
       const [, limited] = product.sample.templates;
       await product.admin.ask("PUT", "/configurations/{config_id}", {

@@ -102,16 +102,17 @@ test("a machine's verdict and beep reach a talk that carries sound", async () =>
 test("answered, and the stream never comes: ended after 10 s, an error of the call", async () => {
   const { order, tell } = await dialled();
   await tell("status", ANSWERED);
+  const answered = (await d.calls.findOne({ _id: refOf(order) }))?.answered_at?.getTime() ?? 0;
+  const sinceAnswer = (): number => clock.now().getTime() - answered;
   await callIs(
     d,
     order,
     "hang-up",
     (c) => c.hang_up === "media_missing",
-    () => clock.advance(1000),
+    // once it is due, little time goes by with every look, for on a busy machine the sweep needs many of them
+    () => clock.advance(sinceAnswer() < 10_000 ? 1000 : 20),
   );
-  const call = await d.calls.findOne({ _id: refOf(order) });
-  // a second goes by with every look, and on a busy machine the sweep needs several of them
-  const after = clock.now().getTime() - (call?.answered_at?.getTime() ?? 0);
+  const after = sinceAnswer();
   expect([after >= 10_000, after < 30_000]).toEqual([true, true]);
   expect(await toldIs(d, order, "leads.settle", () => clock.advance(1000))).toMatchObject({
     facts: { talk: null, error: { code: "MEDIA_MISSING" } },
