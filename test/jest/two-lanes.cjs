@@ -13,7 +13,6 @@ const WAITING = [
   "chaos/fault-suite",
   "chaos/store-faults",
   "chaos/bus-faults",
-  "chaos/account-pace",
   "chaos/carrier-faults",
   "upgrade/side-by-side",
   "e2e/audio-calls",
