@@ -1,5 +1,7 @@
 import type { Client } from "../tools/api-client.ts";
+import { outcomeDisagreements } from "../harness/outcome-agreement.ts";
 import type { LedgerCall } from "../harness/product.ts";
+import { isRecord, textOf } from "../../shared/json.ts";
 
 /** What the judge believes: the carrier's ledger and what the API says of a lead; nothing of the service's own database. */
 export interface Witnesses {
@@ -15,6 +17,8 @@ export interface JudgedLead {
   status: string;
   outcome: string | null;
   errors: readonly string[];
+  /** metaData.hangup_source.by; null: nobody was dialled. */
+  hangup_by: string | null;
 }
 
 const time = (iso: string | null, else_: number): number => (iso === null ? else_ : Date.parse(iso));
@@ -28,7 +32,9 @@ export async function leadByApi(client: Client, lead_id: string): Promise<Judged
   const codes = (Array.isArray(errors) ? errors : []).map((error: unknown) =>
     typeof error === "object" && error !== null ? String(Reflect.get(error, "code")) : "",
   );
-  return { lead_id, status: lead.status, outcome: lead.outcome ?? null, errors: codes };
+  const source: unknown = Reflect.get(lead.metaData, "hangup_source");
+  const hangup_by = isRecord(source) ? textOf(source["by"]) : null;
+  return { lead_id, status: lead.status, outcome: lead.outcome ?? null, errors: codes, hangup_by };
 }
 
 /** No person's phone is in two calls at once. */
@@ -55,6 +61,13 @@ export function cut({ calls, leads }: Witnesses, under_way: ReadonlySet<string>,
           ];
     });
 }
+
+/** Every finished lead's outcome is what the ledger says became of its last call. */
+export const disagreements = ({ calls, leads }: Witnesses): string[] =>
+  outcomeDisagreements(
+    leads.filter(({ status }) => status === "FINISHED"),
+    calls,
+  );
 
 /** Every lead is finished, and no call is left open at the carrier. */
 export const unfinished = ({ calls, leads }: Witnesses): string[] => [

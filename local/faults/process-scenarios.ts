@@ -1,6 +1,6 @@
 import { crowded } from "../harness/invariants.ts";
 import { after, until } from "../harness/stage.ts";
-import { abortedRang, ringsTwice, unfinished, unreported } from "./judge.ts";
+import { abortedRang, disagreements, ringsTwice, unfinished, unreported } from "./judge.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Scene } from "./scene.ts";
 
@@ -16,7 +16,7 @@ const children = ({ product }: Scene, service: string) =>
 async function verdict(scene: Scene): Promise<string[]> {
   const seen = await scene.witnesses();
   scene.say(`${seen.leads.length} leads, ${seen.calls.length} calls`);
-  return [...ringsTwice(seen), ...unfinished(seen), ...unreported(seen)];
+  return [...ringsTwice(seen), ...unfinished(seen), ...unreported(seen), ...disagreements(seen)];
 }
 
 /** Waits for so many calls in the ledger. */

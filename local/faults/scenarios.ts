@@ -1,7 +1,8 @@
 import { ApiFailure } from "../tools/api-client.ts";
 import { callee } from "../harness/lead-pusher.ts";
 import { after, until } from "../harness/stage.ts";
-import { cut, openFor, ringsTwice, unfinished } from "./judge.ts";
+import { cut, disagreements, openFor, ringsTwice, unfinished } from "./judge.ts";
+import { WHO_ENDED } from "./outcome-scenarios.ts";
 import { PROCESS_SCENARIOS } from "./process-scenarios.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Scene } from "./scene.ts";
@@ -63,6 +64,7 @@ async function awayFor(
     ...(resumedMs > RESUMES_MS ? [`a push was taken only ${resumedMs} ms after the return`] : []),
     ...ringsTwice(seen),
     ...cut(seen, underWay, "confirmed"),
+    ...disagreements(seen),
     ...unfinished(seen),
   ];
 }
@@ -121,4 +123,5 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
   },
   ...PROCESS_SCENARIOS,
+  "who-ended": WHO_ENDED,
 };

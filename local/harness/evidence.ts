@@ -5,6 +5,8 @@ import type { CallDoc } from "../../services/dialer/call/calls.model.ts";
 import type { LeadDoc } from "../../services/leads/leads.model.ts";
 import type { NumberDoc } from "../../services/numbers/numbers.model.ts";
 import type { DeliveryDoc } from "../../services/webhook/deliveries/deliveries.model.ts";
+import { isRecord, textOf } from "../../shared/json.ts";
+import type { EndedLead } from "./outcome-agreement.ts";
 import type { LedgerCall, Product } from "./product.ts";
 import type { Delivered } from "../tools/sink/recording-sink.ts";
 
@@ -27,6 +29,20 @@ export interface Evidence {
   listed: EntryDoc[];
   configurations: StoredConfiguration[];
   deliveries: DeliveryDoc[];
+}
+
+/** A lead as its outcome is judged. */
+export function endedLead({ _id, outcome, meta }: LeadDoc): EndedLead {
+  const source = meta["hangup_source"];
+  const errors = meta["errors"];
+  return {
+    lead_id: _id,
+    outcome,
+    errors: (Array.isArray(errors) ? errors : []).map((error: unknown) =>
+      isRecord(error) ? textOf(error["code"]) : "",
+    ),
+    hangup_by: isRecord(source) ? textOf(source["by"]) : null,
+  };
 }
 
 /** Reads it all, from the database itself and not through any proxy. */

@@ -1,5 +1,6 @@
 import type { Progress } from "../tools/demo/lead-run.ts";
-import { gather, unrest, type Evidence } from "./evidence.ts";
+import { endedLead, gather, unrest, type Evidence } from "./evidence.ts";
+import { outcomeDisagreements } from "./outcome-agreement.ts";
 import type { LedgerCall, Product } from "./product.ts";
 import { until } from "./stage.ts";
 
@@ -198,6 +199,12 @@ function listedStayQuiet({ calls, listed, leads }: Evidence): string[] {
     .map((c) => `I10 ${c.reference} was dialled although its number was listed`);
 }
 
+/** I16: outcomes agree with the carrier's ledger. */
+const outcomesAgree = ({ calls, leads }: Evidence): string[] =>
+  outcomeDisagreements(leads.filter(({ status }) => status === "FINISHED").map(endedLead), calls).map(
+    (why) => `I16 ${why}`,
+  );
+
 /** What a test knows of its run. */
 export interface Known {
   /** Leads that may wait at the end. */
@@ -210,7 +217,7 @@ export interface Known {
 
 const CALLS_PER_SECOND = 50;
 
-/** Every broken invariant (docs/reliability.md, I1 to I10), as a sentence. Pure. */
+/** Every broken invariant (docs/reliability.md, I1 to I10 and I16), as a sentence. Pure. */
 export function brokenInvariants(evidence: Evidence, known: Known = {}): string[] {
   return [
     ...oneRingPerAttempt(evidence),
@@ -223,6 +230,7 @@ export function brokenInvariants(evidence: Evidence, known: Known = {}): string[
     ...abortedStayQuiet(evidence),
     ...attemptsAdd(evidence),
     ...listedStayQuiet(evidence),
+    ...outcomesAgree(evidence),
   ];
 }
 

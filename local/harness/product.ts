@@ -46,6 +46,8 @@ export interface LedgerCall {
   answered_at: string | null;
   ended_at: string | null;
   ended_by: string | null;
+  /** What was heard on it. */
+  transcript?: readonly { who: string }[];
 }
 
 /** A line of the ledger. */

@@ -39,12 +39,24 @@ export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" |
   leaving: AbortSignal;
 }
 
-/** Stops from the carrier's side, and how the media ended by them. */
-const MEDIA_ENDS: Partial<Record<StopReason, MediaEnd>> = {
-  hung_up: "closed",
-  carrier_ended: "closed",
-  line_lost: "broken",
-};
+/** Stops by the end of the media. */
+const MEDIA_ENDS: Partial<Record<StopReason, MediaEnd>> = { hung_up: "closed", line_lost: "broken" };
+
+/**
+ * The end of a conversation from the carrier's side: how its media ended by it; null: it was not ended so. That the carrier has ended the call may be known before the media end; how
+ * they do says by whom.
+ */
+function farEnd() {
+  let carriers = false;
+  let media: MediaEnd | null = null;
+  return {
+    stopped(reason: StopReason, wasOver: boolean): void {
+      if (!wasOver) carriers = reason in MEDIA_ENDS || reason === "carrier_ended";
+      if (carriers) media ??= MEDIA_ENDS[reason] ?? null;
+    },
+    media: (): MediaEnd | null => media,
+  };
+}
 
 /** Opens the pipeline on media that has joined; never throws. */
 export type OpenPipeline = (host: PipelineHost) => VoicePipeline;
@@ -81,8 +93,7 @@ export class ConversationSession {
   #transferred = false;
   #isReady = false;
   #leaseLost = false;
-  /** How the media ended before the conversation did. */
-  #media: MediaEnd | null = null;
+  readonly #far = farEnd();
 
   constructor(
     deps: SessionDeps,
@@ -148,7 +159,7 @@ export class ConversationSession {
   }
 
   #dispatch(event: DialogueEvent): void {
-    if (event.type === "stopped" && !this.#loop.ended.aborted) this.#media ??= MEDIA_ENDS[event.reason] ?? null;
+    if (event.type === "stopped") this.#far.stopped(event.reason, this.#loop.ended.aborted);
     this.#loop.dispatch(event);
   }
 
@@ -255,7 +266,7 @@ export class ConversationSession {
         call_id: this.#call_id,
         answered_at: this.#answered.at,
         transferred: this.#transferred,
-        media: this.#media,
+        media: this.#far.media(),
         lease_lost: this.#leaseLost,
       },
     );

@@ -19,6 +19,8 @@ export class StreamLeg implements MediaLeg, StreamEvents {
   readonly #events = eventBuffer<MediaLegEvents>();
   #format: AudioFormat | null = null;
   #closing = false;
+  /** We cut the socket ourselves. */
+  #cut = false;
   #badFrameReported = false;
   /** Marks that have not returned; true: cleared since. */
   readonly #marks = new Map<string, boolean>();
@@ -33,7 +35,7 @@ export class StreamLeg implements MediaLeg, StreamEvents {
       if (!this.#closing && this.#events.isOpen()) this.#read(isBinary ? null : data.toString());
     });
     socket.on("error", () => socket.terminate());
-    socket.on("close", (code) => this.#closed(endOfSocket(code)));
+    socket.on("close", (code) => this.#closed(this.#cut ? "closed" : endOfSocket(code)));
   }
 
   listen(events: MediaLegEvents): void {
@@ -67,7 +69,8 @@ export class StreamLeg implements MediaLeg, StreamEvents {
   }
 
   close(): void {
-    if (this.#closing) this.#socket.terminate();
+    this.#cut = this.#closing;
+    if (this.#cut) this.#socket.terminate();
     else this.#socket.close(NORMAL_CLOSURE);
     this.#closing = true;
   }

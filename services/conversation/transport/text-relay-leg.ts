@@ -45,6 +45,7 @@ export function readRelayFrame(data: string): TextLegEvent | null {
 export function textRelayLeg(socket: LegSocket): TextLeg {
   const events = eventBuffer<TextLegEvents>();
   let ending = false;
+  let cut = false;
   const send = (frame: Frame): void => {
     if (events.isOpen() && !ending) sendFrame(socket, JSON.stringify(frame));
   };
@@ -54,7 +55,8 @@ export function textRelayLeg(socket: LegSocket): TextLeg {
     if (event) events.emit(event);
   });
   socket.on("error", () => socket.terminate());
-  socket.on("close", (code) => events.close(endOfSocket(code)));
+  // what we cut ourselves did not break off
+  socket.on("close", (code) => events.close(cut ? "closed" : endOfSocket(code)));
 
   return {
     listen: (receiver) => events.listen(receiver),
@@ -65,7 +67,8 @@ export function textRelayLeg(socket: LegSocket): TextLeg {
       ending = true;
     },
     close() {
-      if (ending) socket.terminate();
+      cut = ending;
+      if (cut) socket.terminate();
       else socket.close(NORMAL_CLOSURE);
       ending = true;
     },

@@ -49,6 +49,30 @@ test.each<[string, MediaEnd, CallEndEvidence | undefined, unknown]>([
   expect(sourceIn(t)).toEqual(source);
 });
 
+test("the carrier's end may be known before the media show by whom", async () => {
+  for (const [how, by] of [
+    ["closed", "callee"],
+    ["broken", "carrier"],
+  ] as const) {
+    const t = hold({ end: () => undefined });
+    await t.pass(0);
+    t.session.signal("carrier_ended");
+    t.events().closed(how);
+    await t.session.ended;
+    expect([how, sourceIn(t)]).toEqual([how, { by, reason: null }]);
+  }
+});
+
+test("media that close after our own goodbye say nothing of the callee", async () => {
+  const t = hold({ end: () => undefined });
+  await t.pass(0);
+  t.session.signal("window_closed");
+  t.events().closed("broken");
+  await t.session.ended;
+  expect(t.named("dialer.hangUp")[0]?.params).toEqual({ call_ref: callRef(LEAD, 3) });
+  expect(sourceIn(t)).toEqual({ by: "agent", reason: null });
+});
+
 test("a dialer that does not answer keeps nobody waiting: what the conversation saw is settled", async () => {
   const t = hold({ bus: { "dialer.hangUp": () => new Promise(() => undefined) } });
   await t.pass(0);

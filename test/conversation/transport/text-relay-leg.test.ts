@@ -118,6 +118,14 @@ describe("the leg", () => {
     socket.emit("close", code);
     expect(seen).toEqual([["closed", how]]);
   });
+  test("a socket that we cut did not break off", () => {
+    const { socket, leg, seen, events } = open();
+    leg.listen(events);
+    leg.close();
+    leg.close();
+    socket.emit("close", 1006);
+    expect(seen).toEqual([["closed", "closed"]]);
+  });
   test("sends tokens, end and close as the protocol says; nothing after the end", () => {
     const { socket, leg } = open();
     leg.say("Hel", { last: false, interruptible: true });

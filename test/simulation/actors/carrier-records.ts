@@ -26,6 +26,9 @@ export interface CarrierLeg {
   died(): void;
 }
 
+/** Who can end a call. */
+export type SimEnder = "callee" | "api" | "relay_end" | "timeout" | "carrier";
+
 /** A call as the carrier has it; the service knows it only by callbacks and polls. */
 export interface SimCall {
   id: string;
@@ -38,6 +41,8 @@ export interface SimCall {
   answered: number | null;
   ended: number | null;
   end: CarrierEnd | null;
+  /** Who ended it: the person, our request, our end of the media, a time limit, or the carrier. */
+  ended_by: SimEnder | null;
   machine: AnsweredBy | null;
   ring_ms: number;
   talk_ms: number;

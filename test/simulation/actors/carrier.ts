@@ -2,7 +2,14 @@ import type { CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
 import { parseCallRef } from "../../../shared/ids.ts";
 import type { CallProgress, CarrierCall, DialRequest } from "../../../services/dialer/carriers/carrier-port.ts";
 import type { Stage } from "../engine/process.ts";
-import { carrierRecord, carrierTime, endProgress, type DialDecision, type SimCall } from "./carrier-records.ts";
+import {
+  carrierRecord,
+  carrierTime,
+  endProgress,
+  type DialDecision,
+  type SimCall,
+  type SimEnder,
+} from "./carrier-records.ts";
 
 /** What the person called does. */
 interface Person {
@@ -80,6 +87,7 @@ export class Carrier {
       answered: null,
       ended: null,
       end: null,
+      ended_by: null,
       machine: null,
       ring_ms: request.ring_seconds * 1000,
       talk_ms: request.talk_seconds * 1000,
@@ -112,7 +120,7 @@ export class Carrier {
     const { world } = this.#stage;
     if (call.ended !== null) return;
     if (person.what === "failed") {
-      this.#over(call, "failed");
+      this.#over(call, "failed", "carrier");
       return;
     }
     call.ringing = world.now;
@@ -120,14 +128,14 @@ export class Carrier {
     this.#tell(call, "status", { call_id: call.id, at: carrierTime(world.now), type: "ringing" });
     const stops = world.now + call.ring_ms;
     if (person.what === "busy") {
-      world.after(person.after / 10, null, () => this.#over(call, "busy"));
+      world.after(person.after / 10, null, () => this.#over(call, "busy", "callee"));
       return;
     }
     const answers = person.what === "answers" || person.what === "machine";
     if (answers && world.now + person.after < stops) world.after(person.after, null, () => this.#answer(call, person));
     else
       world.after(call.ring_ms, null, () => {
-        if (call.answered === null) this.#over(call, "no_answer");
+        if (call.answered === null) this.#over(call, "no_answer", "timeout");
       });
   }
 
@@ -147,17 +155,18 @@ export class Carrier {
         if (call.ended === null) this.reach.media(call);
       });
       world.after(MEDIA_CONNECT_MS, null, () => {
-        if (call.leg === null) this.#over(call, "completed");
+        if (call.leg === null) this.#over(call, "completed", "carrier");
       });
     }
     world.after(person.talks, null, () => {
-      if (world.random.chance(0.7)) this.#over(call, "completed");
+      if (world.random.chance(0.7)) this.#over(call, "completed", "callee");
     });
-    world.after(call.talk_ms, null, () => this.#over(call, "time_limit"));
+    world.after(call.talk_ms, null, () => this.#over(call, "time_limit", "timeout"));
   }
 
-  #over(call: SimCall, end: CarrierEnd): void {
+  #over(call: SimCall, end: CarrierEnd, by: SimEnder): void {
     if (call.ended !== null) return;
+    call.ended_by = by;
     const { world } = this.#stage;
     call.ended = world.now;
     call.end =
@@ -189,7 +198,9 @@ export class Carrier {
     if (call.talked && call.talked.to === null && !died) call.talked.to = world.now;
     // now and then the call stays open until the carrier's own limit
     if (died && world.random.chance(0.2)) return;
-    world.after(world.random.between(20, 2000), null, () => this.#over(call, "completed"));
+    world.after(world.random.between(20, 2000), null, () =>
+      this.#over(call, "completed", died ? "carrier" : "relay_end"),
+    );
   }
 
   talkBegins(call: SimCall): void {
@@ -204,7 +215,7 @@ export class Carrier {
     if (call) {
       this.#stage.world.tell("carrier", `${id} is to be hung up`);
       if (call.ended === null) this.onHangUp(call);
-      this.#over(call, "completed");
+      this.#over(call, "completed", "api");
     }
   }
 

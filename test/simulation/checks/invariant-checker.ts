@@ -3,6 +3,7 @@ import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import type { NumberDoc } from "../../../services/numbers/numbers.model.ts";
 import type { DeliveryDoc } from "../../../services/webhook/deliveries/deliveries.model.ts";
 import { DECISION_CODES } from "../../../shared/contracts/records/attempt.ts";
+import { callRef } from "../../../shared/ids.ts";
 import { isRecord } from "../../../shared/json.ts";
 import type { SimCall } from "../actors/carrier-records.ts";
 import type { Deeds } from "../actors/operators.ts";
@@ -119,6 +120,7 @@ export class InvariantChecker {
     }
     this.#counts();
     this.#undialled();
+    this.#enders();
     const now = new Date(this.#scene.stage.world.now);
     for (const n of this.#scene.database.docs<NumberDoc>("numbers")) {
       const taken = n.slots.filter((s) => s.until > now);
@@ -187,6 +189,20 @@ export class InvariantChecker {
       if (lead.status === "FINISHED" && lead.attempt_count === 0 && !decided)
         this.broken("I14", `lead ${lead._id} ended ${lead.outcome} (${code ?? "no error"}) and was never dialled`);
     }
+  }
+
+  /** I16. */
+  #enders(): void {
+    const placed = Map.groupBy(this.#scene.carrier.calls, (c) => c.ref);
+    for (const lead of this.#leads().values())
+      for (const { details } of lead.history ?? []) {
+        const call = placed.get(callRef(lead._id, Number(details["claim_no"])))?.[0];
+        const source = details["hangup_source"];
+        const by = isRecord(source) ? String(source["by"]) : "";
+        if (!call || call.answered === null || call.ended_by === "callee") continue;
+        if (by === "callee" || details["outcome"] === "customer_hangup")
+          this.broken("I16", `${call.ref} is ${String(details["outcome"])}, by ${by}; ${call.ended_by} ended it`);
+      }
   }
 
   /** I9. */

@@ -11,6 +11,13 @@ const without = (o: Operation, ...fields: string[]): Operation => ({
   ...o,
   filter: Object.fromEntries(Object.entries(o.filter).filter(([k]) => !fields.includes(k))) as Doc,
 });
+/** The update with more in the details of what it adds to the history. */
+function withHistory(update: Operation["update"], more: Doc): Update {
+  const { $push, ...rest } = update as Doc & { $push: { history: { $each: Doc[] } & Doc } };
+  const { $each, ...how } = $push.history;
+  const told = $each.map((entry) => ({ ...entry, details: { ...(entry["details"] as Doc), ...more } }));
+  return { ...rest, $push: { history: { ...how, $each: told } } } as Update;
+}
 const onLeads = (o: Operation): boolean => o.collection === "leads" && o.update !== null;
 const inserts = (o: Operation, collection: string, state: string): boolean =>
   o.verb === "insert" && o.collection === collection && o.docs[0]?.["state"] === state;
@@ -132,6 +139,12 @@ export const MUTATIONS: Record<string, Change> = {
   /** A permit is entered in its window as if it were used at once, whenever it may be used. */
   "permit-counted-at-its-beginning": (o) =>
     takesPermits(o) ? { ...o, update: stagesOf(o, (s) => ("ring" in s ? { ...s, ring: atOnce(s["ring"]) } : s)) } : o,
+  /** Whatever nobody knows the end of counts as the callee's hang-up. */
+  "unknown-end-is-the-callees": (o) => {
+    const source = set(o)["meta.hangup_source"];
+    if (!onLeads(o) || !isPlain(source) || source["by"] !== "unknown") return o;
+    return { ...o, update: withHistory(o.update, { outcome: "customer_hangup" }) };
+  },
   /** A report counts as handed over and was not written down. */
   "delivery-not-stored": (o) => (o.verb === "insert" && o.collection === "deliveries" ? null : o),
 };
