@@ -77,7 +77,7 @@ async function push(): Promise<string> {
     name: "m",
     contact_email: "a@example.com",
   });
-  const nodes = [{ name: "a", say: "Hello." }];
+  const nodes = [{ name: "a", say: "Hello.", on_enter: [{ type: "end_call" as const }] }];
   const { id: template_id } = await bus.call("config.createTemplate", {
     by: asAdmin,
     template: { reseller_id, merchant_id, name: "t", initial_node: "a", nodes },
