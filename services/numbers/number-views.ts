@@ -24,7 +24,7 @@ export function newNumber(id: string, asked: ParamsOf<"numbers.create">, owner: 
     _id: id,
     phone_number,
     provider: asked.provider,
-    status: asked.status ?? "AVAILABLE",
+    status: asked.status === "DISABLED" ? "DISABLED" : "AVAILABLE",
     channel: asked.channel ?? DEFAULT_CHANNEL,
     max_concurrent_calls: asked.max_concurrent_calls ?? DEFAULT_SLOTS,
     reseller_id: owner.reseller_id,

@@ -3,7 +3,7 @@ import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import type { Scope } from "../../shared/contracts/records/identity.ts";
 import { isDuplicateKey } from "../../shared/database/database-errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { IS_IDLE } from "./rules/slot-leases.ts";
+import { IS_FOR_CALLS, IS_IDLE } from "./rules/slot-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import { visibleTo } from "./ownership.ts";
 
@@ -65,7 +65,7 @@ export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
       .exec(),
   called: (phone_number, provider) =>
     model
-      .findOne({ phone_number, provider, status: "AVAILABLE", ...NOT_REMOVED })
+      .findOne({ phone_number, provider, status: "AVAILABLE", ...IS_FOR_CALLS, ...NOT_REMOVED })
       .sort({ inbound_template_id: -1, created_at: 1, _id: 1 })
       .lean<NumberDoc>()
       .exec(),

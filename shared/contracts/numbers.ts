@@ -19,7 +19,7 @@ import { By, NextCursor, OwnerFilter, PageParams } from "./records/identity.ts";
 /** States of a number. IN_USE is derived: all its slots are reserved. */
 export const NUMBER_STATUSES = ["AVAILABLE", "IN_USE", "DISABLED"] as const;
 
-/** An outbound number (caller id), which people may call too. reseller_id/merchant_id null: shared pool. inbound_template_id: the template that takes calls to it; null: the
+/** An outbound number (caller id), which people may call too. Calls come and go over numbers whose channel is `voice` only. reseller_id/merchant_id null: shared pool. inbound_template_id: the template that takes calls to it; null: the
  *  owner's configuration that takes inbound calls decides. */
 export const NumberRecord = Type.Object({
   id: Uuid,
@@ -62,7 +62,8 @@ export const numbers = {
         by: By,
         phone_number: Text(32),
         provider: ProviderEnum,
-        status: Type.Optional(NumberStatus),
+        /** IN_USE counts as AVAILABLE: a use is a fact of calls. */
+        status: Type.Optional(Type.Enum([...NUMBER_STATUSES])),
         channel: Type.Optional(Text(32)),
         max_concurrent_calls: Type.Optional(Lines),
         reseller_id: Type.Optional(Nullable(Text(64))),

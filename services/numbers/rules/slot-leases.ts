@@ -47,18 +47,22 @@ export const IS_IDLE = whereByClock({ $eq: [{ $size: LIVE }, 0] });
 /** Holds for numbers all of whose slots are reserved. */
 export const HAS_NO_FREE_SLOT = whereByClock({ $lte: [FREE, 0] });
 
+/** Holds for numbers that calls come and go over; other channels are of other services. However `voice` was written before this was asked. */
+export const IS_FOR_CALLS = { channel: { $in: ["voice", "VOICE", "Voice"] } } as const;
+
 /** Filters of the numbers a party may use at all, in order of preference: its merchant's own, its reseller's, the shared pool. */
 export const usableBy = ({ reseller_id, merchant_id, provider }: Party): Record<string, unknown>[] =>
   [
     ...(merchant_id === null ? [] : [{ reseller_id, merchant_id }]),
     { reseller_id, merchant_id: null },
     { reseller_id: null, merchant_id: null },
-  ].map((owner) => ({ provider, status: "AVAILABLE", ...owner }));
+  ].map((owner) => ({ provider, status: "AVAILABLE", ...IS_FOR_CALLS, ...owner }));
 
 /** The same numbers as one filter; a number of a merchant always has a reseller. */
 export const usableAtAllBy = ({ reseller_id, merchant_id, provider }: Party): Record<string, unknown> => ({
   provider,
   status: "AVAILABLE",
+  ...IS_FOR_CALLS,
   reseller_id: { $in: [reseller_id, null] },
   merchant_id: { $in: [merchant_id, null] },
 });

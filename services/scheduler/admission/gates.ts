@@ -134,7 +134,11 @@ function slotRuling(f: GateInputs, c: ConfigurationRecord): Ruling {
   const { numbers, free_lines } = f.slots.home ?? f.slots;
   const values = { provider: c.calling_provider, numbers, free_lines };
   if (numbers === 0)
-    return hold(`There is no usable number of ${c.calling_provider} for this merchant; add one.`, null, values);
+    return hold(
+      `There is no usable number of ${c.calling_provider} with the channel voice for this merchant; add one.`,
+      null,
+      values,
+    );
   if (free_lines === 0)
     return hold(
       `All lines of the ${numbers} usable number(s) of ${c.calling_provider} are taken; the next one that frees is used.`,

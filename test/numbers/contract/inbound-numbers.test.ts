@@ -52,6 +52,11 @@ describe("the number that was called", () => {
     expect(await called(US())).toBeNull();
   });
 
+  test("is none of another channel than voice", async () => {
+    const sms = await create(tenant(), { channel: "sms" });
+    expect(await called(sms.phone_number)).toBeNull();
+  });
+
   test("is none that is switched off or deleted", async () => {
     const [off, gone] = [await create(tenant()), await create(tenant())];
     await update(off.id, { status: "DISABLED" });

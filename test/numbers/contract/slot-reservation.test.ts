@@ -50,6 +50,19 @@ describe("reserveMany", () => {
     expect(await holdersOf(r)).toEqual([]);
   });
 
+  test("a number of another channel than voice is never called from, and counts for nobody", async () => {
+    const r = tenant();
+    const number = await create(r, { channel: "sms", max_concurrent_calls: 2 });
+    expect(await many(r, wants(`${r}-a`, 1))).toEqual([null]);
+    expect(await at.stage.bus.call("numbers.availability", { reseller_id: r, merchant_id: null, provider: "PROVIDER_ONE" })).toEqual({ numbers: 0, free_lines: 0 }); // prettier-ignore
+    await at.stage.bus.call("numbers.update", {
+      by: asReseller(r),
+      number_id: number.id,
+      number: { channel: "voice" },
+    });
+    expect((await many(r, wants(`${r}-b`, 1))).map((line) => line?.id)).toEqual([number.id]);
+  });
+
   test("same_country never takes a foreign number, each want by its own callee", async () => {
     const r = tenant();
     const [us, gb] = [await create(r, { max_concurrent_calls: 5 }), await create(r, { phone_number: GB() })];
