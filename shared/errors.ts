@@ -166,6 +166,13 @@ export function codeOf(error: unknown): ErrorCode {
   return "INTERNAL";
 }
 
+/** What a record may say of anything thrown: a failure's own words, else the catalogue's; those of drivers and frameworks stay in the log. */
+export function messageOf(error: unknown): string {
+  const code = codeOf(error);
+  const own = isRecord(error) && error["type"] === code && code !== "INTERNAL" ? error["message"] : undefined;
+  return typeof own === "string" ? own : `${CATALOGUE[code].title}.`;
+}
+
 const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set(["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY"]);
 
 /** True for a code that says nothing of what was asked for: whoever was asked was out of reach, or had no room. */

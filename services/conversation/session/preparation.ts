@@ -2,7 +2,7 @@ import type { Bus, ResultOf } from "../../../shared/bus/bus.ts";
 import type { Clock } from "../../../shared/time/clock.ts";
 import type { Preparation, Prepared } from "../../../shared/contracts/conversation.ts";
 import type { Engine } from "../../../shared/contracts/records/models.ts";
-import { codeOf } from "../../../shared/errors.ts";
+import { codeOf, messageOf } from "../../../shared/errors.ts";
 import { sha256, type Ids } from "../../../shared/ids.ts";
 import { choosePipeline, mediaKindOf, type PipelineChoice, type PipelineEnv } from "../pipelines/pipeline-choice.ts";
 import type { CompiledTemplates, CompiledTemplate } from "./compiled-templates.ts";
@@ -30,7 +30,7 @@ const TOKEN_BYTES = 16;
 
 const refusalOf = (error: unknown): Refusal => ({
   code: codeOf(error),
-  message: error instanceof Error ? error.message : String(error),
+  message: messageOf(error),
 });
 
 /** Each template version once, whatever the number of calls; what can't be had is a refusal for its calls only. */

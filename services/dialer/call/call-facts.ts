@@ -87,10 +87,23 @@ export function callHangupSource(call: CallDoc, talk: ConversationFacts | null):
   });
 }
 
+/** Ends that are no clean run, and what the lead's record says of them where nothing else is known. */
+const FAILED_ENDS: Partial<Record<CarrierEnd, { code: string; message: string }>> = {
+  failed: { code: "CALL_FAILED", message: "The carrier reported that the call failed." },
+  rejected: { code: "CALL_REJECTED", message: "The callee's side rejected the call." },
+  invalid_number: { code: "INVALID_NUMBER", message: "The carrier reported that the number can't be called." },
+  unknown: { code: "PLACEMENT_UNKNOWN", message: "The carrier could not say what became of the call." },
+};
+
+/** What went wrong with a call, with what the carrier said of it; null on a clean run. */
+function errorOf(call: CallDoc): Record<string, unknown> | null {
+  const error = call.error ?? (call.hang_up ? SAID[call.hang_up] : undefined) ?? FAILED_ENDS[endOf(call)];
+  if (!error) return null;
+  return { ...error, ...call.said, ...(call.cause === undefined ? {} : { cause: call.cause }) };
+}
+
 /** All facts of an ended call, for leads to judge. `talk`: the conversation's facts, null when no media joined. */
 export function factsOf(call: CallDoc, talk: ConversationFacts | null): AttemptFacts {
-  const error = call.error ?? (call.hang_up ? SAID[call.hang_up] : undefined);
-  const cause = call.cause === undefined ? {} : { cause: call.cause };
   return {
     ended: endOf(call),
     call_id: call.carrier_call_id ?? null,
@@ -100,7 +113,7 @@ export function factsOf(call: CallDoc, talk: ConversationFacts | null): AttemptF
     machine: call.machine === "machine",
     talk,
     dropped_as: null,
-    error: error ? { ...error, ...cause } : null,
+    error: errorOf(call),
     ...(call.ended === "not_dialled" ? {} : { hangup_source: callHangupSource(call, talk) }),
     pre_check_results: [],
   };

@@ -176,12 +176,12 @@ export function progress(ref: string, step: CallProgress, at: Date, now: Date): 
     case "ended":
       return end(below(RANK.ENDED), step.end, at, now, {
         carrier_call_id: id,
-        ...(step.cause === null ? {} : { cause: step.cause }),
-        ...(step.seconds === null ? {} : { talk_seconds: step.seconds }),
-        ...(step.by === undefined || step.by === null ? {} : { ended_by: step.by }),
+        ...known({ cause: step.cause, said: step.said, talk_seconds: step.seconds, ended_by: step.by }),
       });
   }
 }
+
+const known = (of: object) => Object.fromEntries(Object.entries(of).filter(([, value]) => (value ?? null) !== null));
 
 /** Live: the media of the conversation, once that is known of an inbound call. */
 export const setMediaKind = (ref: string, media: MediaKind): Transition => ({

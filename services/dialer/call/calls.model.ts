@@ -5,7 +5,7 @@ import type { Prepared } from "../../../shared/contracts/conversation.ts";
 import type { DialJob, RecordingState } from "../../../shared/contracts/dialer.ts";
 import type { HangUpReason, MediaEnd } from "../../../shared/hangup-source.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
-import type { AnsweredBy, CallHandle, HangupParty } from "../carriers/carrier-port.ts";
+import type { AnsweredBy, CallHandle, CarrierWords, HangupParty } from "../carriers/carrier-port.ts";
 
 /** States of a call. VOID: a tombstone, written where no call was dialled so that none ever will be. */
 export const CALL_STATES = ["DIALING", "RINGING", "ANSWERED", "ENDED", "VOID"] as const;
@@ -88,6 +88,8 @@ export interface CallDoc {
   ended_by?: HangupParty;
   /** The network's own code, for people. */
   cause?: string;
+  /** Why it ended, in the carrier's own terms. */
+  said?: CarrierWords;
   talk_seconds?: number;
   /** When the lead comes back, where nothing was dialled. */
   release?: { due_at: Date; reason: string; fault?: string };
@@ -153,6 +155,7 @@ export const callSchema = new Schema<CallDoc>(
     ended: String,
     ended_by: String,
     cause: String,
+    said: Free,
     talk_seconds: Number,
     release: Free,
     error: Free,

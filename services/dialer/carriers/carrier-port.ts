@@ -33,9 +33,23 @@ export type CallProgress = { call_id: string; at: string | null } & (
    * `reason`: for people.
    */
   | { type: "media_lost"; reason: string }
-  /** `cause`: the network's own code for people to read; `seconds`: duration where known; `by`: who ended it, where the carrier says so. */
-  | { type: "ended"; end: CarrierEnd; cause: string | null; seconds: number | null; by?: HangupParty | null }
+  /** `cause`: the network's own code for people to read; `seconds`: duration where known; `by`: who ended it, where the carrier says so; `said`: why, in the carrier's terms. */
+  | {
+      type: "ended";
+      end: CarrierEnd;
+      cause: string | null;
+      seconds: number | null;
+      by?: HangupParty | null;
+      said?: CarrierWords;
+    }
 );
+
+/** Why a call ended, in the carrier's own terms; only what it gave. `sip_code`: of the far end. */
+export interface CarrierWords {
+  sip_code?: number;
+  carrier_code?: string;
+  carrier_message?: string;
+}
 
 /** A call by the carrier's names: the one it was placed under, and the one of its live leg where that is another (Plivo); null while unknown. */
 export interface CallHandle {
@@ -172,12 +186,12 @@ export interface InboundCall {
 }
 
 /**
- * Decision on an inbound call. `connect`: to the conversation that waits at `media`; its callbacks go to `callback_base` with `call_ref`, as for
+ * Decision on an inbound call. `message`: what the caller hears first, in `language`. `connect`: to the conversation that waits at `media`; its callbacks go to `callback_base` with `call_ref`, as for
  * an outbound one.
  */
 export type InboundDecision =
   | { kind: "reject"; message: string | null; language: string }
-  | { kind: "redirect"; to: string }
+  | { kind: "redirect"; to: string; message: string | null; language: string }
   | {
       kind: "connect";
       call_ref: string;

@@ -116,9 +116,10 @@ async function judgeOnce(deps: DialerParts, doc: InboundCallDoc): Promise<{ doc:
 /** The answer to a blocked call. */
 function blockOf({ plan, verdict }: InboundCallDoc): InboundDecision {
   const c = plan?.configuration ?? null;
+  const heard = { message: c?.inbound_block_message ?? null, language: plan?.language ?? "en-US" };
   if (verdict === "REDIRECTED" && c?.inbound_redirect_number)
-    return { kind: "redirect", to: c.inbound_redirect_number };
-  return { kind: "reject", message: c?.inbound_block_message ?? null, language: plan?.language ?? "en-US" };
+    return { kind: "redirect", to: c.inbound_redirect_number, ...heard };
+  return { kind: "reject", ...heard };
 }
 
 /** The decision as it stands; one that can't be carried out becomes a block, for the caller waits. Null: the carrier needs no further answer. */

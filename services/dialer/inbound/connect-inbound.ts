@@ -1,7 +1,7 @@
 import type { CallHow } from "../../../shared/bus/bus.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { XmlTurnReply } from "../../../shared/contracts/conversation.ts";
-import { fail } from "../../../shared/errors.ts";
+import { fail, messageOf } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { isLive, acceptInbound, setMediaKind, rejectInbound } from "../call/call-state-machine.ts";
@@ -176,11 +176,7 @@ async function repeatedGreeting(
 /** Ends what was begun for a call that can't be taken: its lead is finished. What can't be reached is found by the sweeps. */
 async function giveUp(deps: DialerParts, ref: string, error: unknown): Promise<void> {
   const over = await deps.calls.apply(
-    rejectInbound(
-      ref,
-      { code: "INBOUND_UNAVAILABLE", message: error instanceof Error ? error.message : String(error) },
-      deps.clock.now(),
-    ),
+    rejectInbound(ref, { code: "INBOUND_UNAVAILABLE", message: messageOf(error) }, deps.clock.now()),
   );
   if (over) await finishCall(deps, over);
 }

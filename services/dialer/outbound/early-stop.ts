@@ -1,7 +1,7 @@
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { DECISION_CODES, noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
-import { codeOf } from "../../../shared/errors.ts";
+import { codeOf, messageOf } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import type { DialerParts } from "../deps.ts";
 
@@ -40,8 +40,7 @@ export const releaseForFault = (error: unknown, now: Date): Release => ({
 export function stopForError(error: unknown, now: Date): EarlyStop {
   const code = codeOf(error);
   if (!DECISION_CODES.includes(code)) return releaseForFault(error, now);
-  const message = error instanceof Error ? error.message : String(error);
-  return { kind: "settle", facts: { ...noFacts("not_dialled"), error: { code, message } } };
+  return { kind: "settle", facts: { ...noFacts("not_dialled"), error: { code, message: messageOf(error) } } };
 }
 
 /** Ends an attempt of which nothing was written. Where the leads service is out of reach, the lead's own sweep reconciles it with us: never dialled. */

@@ -106,7 +106,36 @@ describe("facts", () => {
       { ended: "failed", error: { code: "CALL_REFUSED", carrier_code: "21215" } },
       { error: { code: "CALL_REFUSED", carrier_code: "21215" } },
     ],
-    ["never found", { ended: "unknown" }, { ended: "unknown" }],
+    [
+      "never found",
+      { ended: "unknown" },
+      { ended: "unknown", error: expect.objectContaining({ code: "PLACEMENT_UNKNOWN" }) },
+    ],
+    [
+      "failed, with all that the carrier said of it",
+      {
+        ended: "failed",
+        cause: "sip 503",
+        said: { sip_code: 503, carrier_code: "13224", carrier_message: "Invalid phone number" },
+      },
+      {
+        ended: "failed",
+        error: {
+          code: "CALL_FAILED",
+          message: expect.any(String),
+          sip_code: 503,
+          carrier_code: "13224",
+          carrier_message: "Invalid phone number",
+          cause: "sip 503",
+        },
+      },
+    ],
+    [
+      "rejected",
+      { ended: "rejected", said: { sip_code: 603 } },
+      { error: expect.objectContaining({ code: "CALL_REJECTED", sip_code: 603 }) },
+    ],
+    ["busy, which is no error", { ended: "busy", cause: "sip 486", said: { sip_code: 486 } }, { error: null }],
   ])("%s", (_name, over, facts) => {
     expect(ended(over)).toMatchObject(facts);
   });

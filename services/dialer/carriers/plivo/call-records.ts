@@ -1,5 +1,5 @@
 import type { CallProgress, CarrierCall, CarrierRecording } from "../carrier-port.ts";
-import { causeOf, dollarsOf, endOf, partyOf, timeOf } from "./hangup-causes.ts";
+import { causeOf, dollarsOf, endOf, partyOf, timeOf, wordsOf } from "./hangup-causes.ts";
 import { listOf, textOf, wholeOf } from "../json.ts";
 import { isRecord } from "../../../../shared/json.ts";
 import type { Answer } from "./rest.ts";
@@ -28,7 +28,8 @@ export function endedCall(record: Answer, call_id: string): SeenCall {
   const seconds = answered_at === null ? null : (wholeOf(record["bill_duration"]) ?? wholeOf(record["call_duration"]));
   const progress: CallProgress[] = answered_at === null ? [] : [{ call_id, at: answered_at, type: "answered" }];
   const by = partyOf(textOf(record["hangup_source"]), hangup.code);
-  progress.push({ call_id, at: timeOf(record["end_time"]), type: "ended", end, cause: causeOf(hangup), seconds, by });
+  const at = timeOf(record["end_time"]);
+  progress.push({ call_id, at, type: "ended", end, cause: causeOf(hangup), seconds, by, said: wordsOf(hangup) });
   return {
     leg_id: textOf(record["call_uuid"]),
     call: {

@@ -8,7 +8,7 @@ import {
   type SignedRequest,
   type Translated,
 } from "../carrier-port.ts";
-import { causeOf, dollarsOf, endOf, partyOf, timeOf } from "./hangup-causes.ts";
+import { causeOf, dollarsOf, endOf, partyOf, timeOf, wordsOf } from "./hangup-causes.ts";
 import { parsed, wholeOf } from "../json.ts";
 import { isRecord } from "../../../../shared/json.ts";
 import { malformed, queryOf } from "../signed-request.ts";
@@ -100,6 +100,7 @@ function stepsOf(fields: Fields, call_id: string): CallProgress[] {
     cause: causeOf(hangup),
     seconds: answered ? seconds : null,
     by: partyOf(fields.get("HangupSource"), hangup.code),
+    said: wordsOf(hangup),
   };
   return answered && answered_at !== null ? [{ call_id, at: answered_at, type: "answered" }, over] : [over];
 }

@@ -119,9 +119,17 @@ function insideOf(reply: XmlTurnReply, place: Place): string {
 export const turnDocument = (reply: XmlTurnReply, place: Place): string =>
   responseDocument(insideOf(bounded(reply), place));
 
-/** Connects the call to another number; `caller_id` null: the caller's own. */
-export const dialDocument = (to: string, caller_id: string | null): string =>
-  responseDocument(element("Dial", { callerId: caller_id }, element("Number", {}, escaped(to))));
+/** Connects the call to another number; `caller_id` null: the caller's own. `first`: what is said before. */
+export const dialDocument = (
+  to: string,
+  caller_id: string | null,
+  first: { message: string | null; language: string } | null = null,
+): string => {
+  const message = first?.message ?? "";
+  const said =
+    first === null ? "" : speak(message.slice(0, MAX_SPOKEN_CHARS), { language: first.language, voice: null });
+  return responseDocument(`${said}${element("Dial", { callerId: caller_id }, element("Number", {}, escaped(to)))}`);
+};
 
 /** Rejects an inbound call, with a reason where there is one. */
 export const rejectDocument = (message: string | null, language: string): string =>
@@ -178,7 +186,7 @@ export function inboundDocument({ from, to }: InboundCall, decision: InboundDeci
       return rejectDocument(decision.message, decision.language);
     case "redirect":
       // a caller who withheld the number has none to show
-      return dialDocument(bare(decision.to), from === null ? bare(to) : null);
+      return dialDocument(bare(decision.to), from === null ? bare(to) : null, decision);
     case "connect": {
       const { media, talk_seconds, greeting } = decision;
       return media.kind === "audio"

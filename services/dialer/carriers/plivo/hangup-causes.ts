@@ -1,5 +1,5 @@
 import type { CarrierEnd } from "../../../../shared/contracts/records/attempt.ts";
-import type { HangupParty } from "../carrier-port.ts";
+import type { CarrierWords, HangupParty } from "../carrier-port.ts";
 
 /** Plivo's words for a call that is over, in ours (CallStatus of callbacks, call_state of records). */
 const STATUS_ENDS: Record<string, CarrierEnd> = {
@@ -75,6 +75,12 @@ export function partyOf(source: string | null, code: number | null): HangupParty
 /** Plivo's cause for people: its number and its name. */
 export const causeOf = ({ code, name }: Hangup): string | null =>
   code === null && name === null ? null : `plivo ${[code, name].filter((part) => part !== null).join(" ")}`;
+
+/** The same in its parts. */
+export const wordsOf = ({ code, name }: Hangup): CarrierWords => ({
+  ...(code === null ? {} : { carrier_code: String(code) }),
+  ...(name === null ? {} : { carrier_message: name }),
+});
 
 const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(Z|[+-]\d\d:?\d\d)?$/;
 

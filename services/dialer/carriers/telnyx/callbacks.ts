@@ -5,6 +5,7 @@ import {
   type AnsweredBy,
   type CallProgress,
   type CarrierRecording,
+  type CarrierWords,
   type HangupParty,
   type InboundCall,
   type Price,
@@ -75,12 +76,16 @@ export function readEvent(value: unknown): TelnyxEvent | null {
     : { id: textOf(id), type, at: timeOf(occurred_at), payload: recordOf(payload) };
 }
 
-function endOf(payload: Record<string, unknown>): { end: CarrierEnd; cause: string | null } {
+function endOf(payload: Record<string, unknown>): { end: CarrierEnd; cause: string | null; said: CarrierWords } {
   const [word, sip] = [textOf(payload["hangup_cause"]), textOf(payload["sip_hangup_cause"])];
   const known = sip !== null && /^\d{3}$/.test(sip) ? sip : null;
   const bySip = known === null ? undefined : (SIP_ENDS[known] ?? "failed");
   const end = ENDS[word ?? ""] ?? bySip ?? (word === "normal_clearing" ? "completed" : "failed");
-  return { end, cause: known === null ? word : `sip ${known}` };
+  const said = {
+    ...(known === null ? {} : { sip_code: Number(known) }),
+    ...(word === null ? {} : { carrier_code: word }),
+  };
+  return { end, cause: known === null ? word : `sip ${known}`, said };
 }
 
 /** Who ended the call, by hangup_cause and hangup_source (callee, caller, unknown); null: it does not say. */

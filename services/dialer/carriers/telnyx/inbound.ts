@@ -42,7 +42,9 @@ const VOICE = "female";
 
 /** Pending action of an answered call. It travels in the call's client_state, so that the node that receives the next event knows it. */
 const saying = (message: string, language: string): string => JSON.stringify({ say: message, language });
-const handing = (to: string): string => JSON.stringify({ hand_to: to });
+/** The same for a transfer, after a message where there is one. */
+const handing = (to: string, message: string | null, language: string): string =>
+  JSON.stringify({ hand_to: to, ...(message === null ? {} : { say: message, language }) });
 
 /**
  * Acts on an inbound call by commands. A command's id makes a repeat harmless: Telnyx ignores it for the same call. What needs an answered call
@@ -59,7 +61,7 @@ export async function answerInbound(rest: Rest, { call_id }: InboundCall, decisi
       return;
     }
     case "redirect":
-      await answer({ client_state: stateOf(handing(decision.to)) });
+      await answer({ client_state: stateOf(handing(decision.to, decision.message, decision.language)) });
       return;
     case "connect": {
       const { callback_base, call_ref, media, record } = decision;
@@ -95,7 +97,8 @@ export async function continueInbound(rest: Rest, request: SignedRequest): Promi
   const state = recordOf(parsed(referenceOf(event.payload["client_state"]) ?? ""));
   const [say, hand_to, language] = [textOf(state["say"]), textOf(state["hand_to"]), textOf(state["language"])];
   if (event.type === "call.speak.ended") {
-    if (say !== null) await commandIfLive(rest, call_id, "hangup", {});
+    if (hand_to !== null) await carryOut(rest, call_id, "transfer", { to: hand_to });
+    else if (say !== null) await commandIfLive(rest, call_id, "hangup", {});
     return;
   }
   if (say !== null)
@@ -104,5 +107,5 @@ export async function continueInbound(rest: Rest, request: SignedRequest): Promi
       voice: VOICE,
       language: SPOKEN.find((l) => l === language) ?? DEFAULT_LANGUAGE,
     });
-  if (hand_to !== null) await carryOut(rest, call_id, "transfer", { to: hand_to });
+  else if (hand_to !== null) await carryOut(rest, call_id, "transfer", { to: hand_to });
 }

@@ -5,6 +5,7 @@ import {
   type CallbackKind,
   type CallProgress,
   type CarrierRecording,
+  type CarrierWords,
   type SignedRequest,
   type Translated,
 } from "../carrier-port.ts";
@@ -39,7 +40,7 @@ export function stepOf(
   status: string,
   at: string | null,
   call_id: string,
-  more: { sip: string | null; seconds: number | null },
+  more: { sip: string | null; seconds: number | null; said?: CarrierWords },
 ): CallProgress | null {
   const step = STEPS[status];
   if (step) return { call_id, at, type: step };
@@ -52,6 +53,18 @@ export function stepOf(
     end: end === "busy" && more.sip === DECLINED ? "rejected" : end,
     cause: more.sip === null ? null : `sip ${more.sip}`,
     seconds: more.seconds,
+    ...(more.said === undefined ? {} : { said: more.said }),
+  };
+}
+
+/** Why a call ended: the SIP code, and Twilio's own code and words, which it sends of failures (https://www.twilio.com/docs/api/errors); "0" is none. */
+function wordsOf(form: URLSearchParams): CarrierWords {
+  const [sip, code] = [wholeOf(form.get("SipResponseCode")), form.get("ErrorCode") ?? ""];
+  const words = form.get("ErrorMessage") ?? "";
+  return {
+    ...(sip === null ? {} : { sip_code: sip }),
+    ...(code === "" || code === "0" ? {} : { carrier_code: code }),
+    ...(words === "" ? {} : { carrier_message: words }),
   };
 }
 
@@ -110,6 +123,7 @@ export function translate(kind: CallbackKind, request: SignedRequest): Translate
   const step = stepOf(form.get("CallStatus") ?? "", timeOf(form.get("Timestamp")), call_id, {
     sip: form.get("SipResponseCode"),
     seconds: wholeOf(form.get("CallDuration")),
+    said: wordsOf(form),
   });
   // only the documents of an inbound call report its end: a number need not have a status address
   if (kind === "relay-end" || kind === "stream") {

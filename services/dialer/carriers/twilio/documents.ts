@@ -8,9 +8,12 @@ const MAX_DOCUMENT_CHARS = 4000;
 /** Ends the call. */
 export const hangUpDocument = (): string => responseDocument(element("Hangup"));
 
+/** Says a sentence; what stands behind it follows. */
+export const said = (sentence: string, language: string): string => element("Say", { language }, escaped(sentence));
+
 /** Says a sentence and ends the call. */
 export const spokenEnd = (sentence: string, language: string): string =>
-  responseDocument(element("Say", { language }, escaped(sentence)) + element("Hangup"));
+  responseDocument(said(sentence, language) + element("Hangup"));
 
 /**
  * Settings of the relay. `action`: asked when the relay is over, for what comes next. `record_to`: the call is recorded in two channels, and this

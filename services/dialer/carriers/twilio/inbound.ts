@@ -2,7 +2,7 @@ import { malformed } from "../signed-request.ts";
 import { element, escaped, responseDocument } from "../xml.ts";
 import type { InboundCall, InboundDecision, SignedRequest } from "../carrier-port.ts";
 import { callIdOf, formOf } from "./callbacks.ts";
-import { spokenEnd, talkDocument } from "./documents.ts";
+import { said, spokenEnd, talkDocument } from "./documents.ts";
 
 const E164 = /^\+[1-9]\d{6,14}$/;
 /** What Twilio shows in place of a number that is withheld or unknown: words on a phone's keypad (https://www.twilio.com/docs/voice/twiml#twilios-request-to-your-application). */
@@ -36,7 +36,10 @@ export function inboundDocument(decision: InboundDecision): string {
       return spokenEnd(decision.message, decision.language);
     }
     case "redirect":
-      return responseDocument(element("Dial", {}, element("Number", {}, escaped(decision.to))));
+      return responseDocument(
+        (decision.message === null ? "" : said(decision.message, decision.language)) +
+          element("Dial", {}, element("Number", {}, escaped(decision.to))),
+      );
     case "connect": {
       const at = (kind: string): string => `${decision.callback_base}/${kind}/${decision.call_ref}`;
       return talkDocument(decision.media, at, decision.record ? at("recording") : null);

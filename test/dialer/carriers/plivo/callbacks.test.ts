@@ -66,7 +66,14 @@ describe("status callbacks", () => {
     [{ CallStatus: "cancel", HangupCauseCode: "1000" }, [{ type: "ended", end: "canceled" }]],
     [
       { CallStatus: "failed", HangupCauseCode: "5010", HangupCause: "NORMAL_TEMPORARY_FAILURE" },
-      [{ type: "ended", end: "failed", cause: "plivo 5010 NORMAL_TEMPORARY_FAILURE" }],
+      [
+        {
+          type: "ended",
+          end: "failed",
+          cause: "plivo 5010 NORMAL_TEMPORARY_FAILURE",
+          said: { carrier_code: "5010", carrier_message: "NORMAL_TEMPORARY_FAILURE" },
+        },
+      ],
     ],
     [{ CallStatus: "failed", HangupCauseCode: "2000" }, [{ type: "ended", end: "invalid_number" }]],
     [{ CallStatus: "something-new" }, []],

@@ -71,7 +71,15 @@ describe("what an event tells of the call", () => {
     [
       "call.hangup",
       { hangup_cause: "somewhat_new", sip_hangup_cause: "486" },
-      [{ type: "ended", end: "busy", cause: "sip 486", seconds: null }],
+      [
+        {
+          type: "ended",
+          end: "busy",
+          cause: "sip 486",
+          seconds: null,
+          said: { sip_code: 486, carrier_code: "somewhat_new" },
+        },
+      ],
     ],
     [
       "streaming.failed",

@@ -56,7 +56,16 @@ describe("calls to our numbers", () => {
       { kind: "reject", message: "Closed <now> & later", language: "de-DE" },
       '<Say language="de-DE">Closed &lt;now&gt; &amp; later</Say><Hangup/>',
     ],
-    ["redirected", { kind: "redirect", to: "+14155550777" }, "<Dial><Number>+14155550777</Number></Dial>"],
+    [
+      "redirected",
+      { kind: "redirect", to: "+14155550777", message: null, language: "en-US" },
+      "<Dial><Number>+14155550777</Number></Dial>",
+    ],
+    [
+      "redirected with a message",
+      { kind: "redirect", to: "+14155550777", message: "One moment", language: "de-DE" },
+      '<Say language="de-DE">One moment</Say><Dial><Number>+14155550777</Number></Dial>',
+    ],
   ])("%s", (_name, decision, inside) => {
     expect(inboundDocument(decision)).toBe(`${HEAD}${inside}</Response>`);
   });
@@ -83,8 +92,11 @@ describe("calls to our numbers", () => {
       read(silent.toString()),
     );
     const on = new VoiceResponse();
+    on.say({ language: "en-GB" }, "One moment");
     on.dial().number("+14155550777");
-    expect(read(inboundDocument({ kind: "redirect", to: "+14155550777" }))).toEqual(read(on.toString()));
+    expect(
+      read(inboundDocument({ kind: "redirect", to: "+14155550777", message: "One moment", language: "en-GB" })),
+    ).toEqual(read(on.toString()));
     const talk = new VoiceResponse();
     talk.start().recording({
       channels: "dual",

@@ -197,7 +197,17 @@ describe("callbacks in our words", () => {
     [{ CallStatus: "busy", SipResponseCode: "486" }, [{ type: "ended", end: "busy", cause: "sip 486" }]],
     [{ CallStatus: "busy", SipResponseCode: "603" }, [{ type: "ended", end: "rejected" }]],
     [{ CallStatus: "no-answer" }, [{ type: "ended", end: "no_answer" }]],
-    [{ CallStatus: "failed", SipResponseCode: "503" }, [{ type: "ended", end: "failed", cause: "sip 503" }]],
+    [
+      { CallStatus: "failed", SipResponseCode: "503", ErrorCode: "32011", ErrorMessage: "SIP: No response" },
+      [
+        {
+          type: "ended",
+          end: "failed",
+          cause: "sip 503",
+          said: { sip_code: 503, carrier_code: "32011", carrier_message: "SIP: No response" },
+        },
+      ],
+    ],
     [{ CallStatus: "canceled" }, [{ type: "ended", end: "canceled" }]],
     [{ CallStatus: "something-new" }, []],
     [{}, []],

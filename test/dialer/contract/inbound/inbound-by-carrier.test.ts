@@ -260,9 +260,15 @@ describe.each([
     expect(row.transcript.filter((t) => t.who === "agent").map((t) => t.text)).toEqual(["We are closed."]);
   });
 
-  test("and is handed over", async () => {
-    takes({ enable_inbound: false, inbound_block_action: "REDIRECT", inbound_redirect_number: ELSEWHERE });
+  test("and hears why before it is handed over", async () => {
+    takes({
+      enable_inbound: false,
+      inbound_block_action: "REDIRECT",
+      inbound_redirect_number: ELSEWHERE,
+      inbound_block_message: "We are closed.",
+    });
     const row = await called("05");
+    expect(row.transcript.filter((t) => t.who === "agent").map((t) => t.text)).toEqual(["We are closed."]);
     expect(await listed(row)).toMatchObject({ verdict: "REDIRECTED" });
     const { entries } = (await (await fetch(`${carrier.url}/ledger?limit=10000`)).json()) as {
       entries: Record<string, unknown>[];

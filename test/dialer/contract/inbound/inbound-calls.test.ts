@@ -191,10 +191,16 @@ describe("a call that is blocked", () => {
     ]);
   });
 
-  test("is connected to the redirect number", async () => {
-    takes({ enable_inbound: false, inbound_block_action: "REDIRECT", inbound_redirect_number: "+14155550111" });
+  test("hears the message and is connected to the redirect number", async () => {
+    takes({
+      enable_inbound: false,
+      inbound_block_action: "REDIRECT",
+      inbound_redirect_number: "+14155550111",
+      inbound_block_message: "One moment, please.",
+    });
     const sid = await call(person("05"));
-    await over(sid);
+    const ended = await over(sid);
+    expect(ended.transcript.filter((t) => t.who === "agent").map((t) => t.text)).toEqual(["One moment, please."]);
     const { entries } = (await (await fetch(`${d.carrier}/ledger?limit=10000`)).json()) as {
       entries: Record<string, unknown>[];
     };
