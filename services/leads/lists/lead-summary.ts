@@ -4,7 +4,7 @@ import { plusSeconds } from "../../../shared/time/clock.ts";
 import { fitting } from "../../../shared/batching.ts";
 import { fail } from "../../../shared/errors.ts";
 import { jsonBytes } from "../../../shared/json.ts";
-import { OUTCOMES } from "../rules/outcomes.ts";
+import { isDecided, isSuccess } from "../rules/outcomes.ts";
 
 /** Longest period that is summed up at once, and the one taken where none is named. */
 const MAX_PERIOD_SECONDS = 366 * 86_400;
@@ -63,13 +63,11 @@ export const GROUPING: PipelineStage[] = [
   { $limit: MAX_GROUPS + 1 },
 ];
 
-const isDecided = (g: Group): boolean => g._id.outcome !== null && !Object.hasOwn(OUTCOMES, g._id.outcome);
-
 function figures(groups: readonly Group[]) {
   const sum = (of: (g: Group) => number): number => groups.reduce((total, g) => total + of(g), 0);
   const finished = sum((g) => (g._id.outcome === null ? 0 : g.leads));
   const answered = sum((g) => g.answered);
-  const decided = sum((g) => (isDecided(g) ? g.leads : 0));
+  const succeeded = sum((g) => (isSuccess(g._id.outcome) ? g.leads : 0));
   return {
     leads: sum((g) => g.leads),
     finished,
@@ -77,8 +75,8 @@ function figures(groups: readonly Group[]) {
     answered,
     average_talk_seconds: answered === 0 ? null : Math.round((sum((g) => g.talk_seconds) / answered) * 10) / 10,
     cost: Math.round(sum((g) => g.cost) * COST_DECIMALS) / COST_DECIMALS,
-    decided,
-    success_rate: finished === 0 ? null : Math.round((decided / finished) * 1000) / 1000,
+    decided: sum((g) => (isDecided(g._id.outcome) ? g.leads : 0)),
+    success_rate: finished === 0 ? null : Math.round((succeeded / finished) * 1000) / 1000,
   };
 }
 

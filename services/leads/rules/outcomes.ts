@@ -123,3 +123,23 @@ export function isRetried(facts: AttemptFacts, retry_on: readonly string[] | nul
   if (outcome === "voicemail") return !(facts.talk?.message_left ?? false);
   return (outcome in OUTCOMES && OUTCOMES[outcome as ClosedOutcome].retried) || droppedEarly(facts);
 }
+
+/** Words of templates that say that the conversation was decided against us, or with somebody else; `Wrong-Person` and the like count as them. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  "declined",
+  "refused",
+  "rejected",
+  "not_interested",
+  "wrong_person",
+  "wrong_number",
+  "not_identified",
+  "do_not_call",
+  "opted_out",
+]);
+
+/** Whether an outcome is a template's own word. */
+export const isDecided = (outcome: string | null): boolean => outcome !== null && !Object.hasOwn(OUTCOMES, outcome);
+
+/** Whether an outcome counts as a success: a decision that is no refusal. */
+export const isSuccess = (outcome: string | null): boolean =>
+  outcome !== null && isDecided(outcome) && !REFUSALS.has(outcome.toLowerCase().replaceAll(/[- ]/g, "_"));

@@ -38,7 +38,7 @@ const Figures = {
   cost: Type.Number(),
   /** Leads that finished with one of the template's own outcome words: the conversation reached a decision. */
   decided: Type.Integer(),
-  /** Share of the finished leads that were decided, 0 to 1; null without any. */
+  /** Share of the finished leads that were decided, and not by a refusal (services/leads/rules/outcomes.ts), 0 to 1; null without any. */
   success_rate: Nullable(Type.Number()),
 };
 

@@ -4,6 +4,7 @@ import { documentOf } from "../../../services/leads/push/lead-document.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { asAdmin, asMerchant, asReseller } from "../../../local/harness/stage.ts";
+import { isDecided, isSuccess } from "../../../services/leads/rules/outcomes.ts";
 import { leadsStage, type LeadsStage } from "../../fixtures/leads-stage.ts";
 import { needing } from "../../fixtures/database-abilities.ts";
 
@@ -13,7 +14,7 @@ const DAY_MS = 86_400_000;
 const BEGIN = Date.parse("2026-01-01T00:00:00.000Z");
 const STATUSES = ["BACKLOG", "FINISHED", "FINISHED", "FINISHED", "RETRY", "FINISHED"] as const;
 const MODES = ["TELEPHONY", "TELEPHONY", "TELEPHONY", "RTC", "TELEPHONY", "RTC_STREAM", "TELEPHONY_TEST"] as const;
-const OUTCOMES = ["confirmed", "no_answer", "rescheduled", "busy", "ABORTED"] as const;
+const OUTCOMES = ["confirmed", "no_answer", "rescheduled", "busy", "ABORTED", "declined"] as const;
 const resellers = Array.from({ length: 3 }, () => randomUUID());
 const merchants = resellers.flatMap((reseller_id) => [
   { reseller_id, merchant_id: randomUUID(), templates: [randomUUID(), randomUUID()] },
@@ -102,7 +103,8 @@ describe("GET /analytics/summary", () => {
   const expected = (some: LeadDoc[]) => {
     const finished = some.filter((d) => d.outcome !== null).length;
     const answered = sum(some, (d) => d.answered_count);
-    const decided = some.filter((d) => d.outcome === "confirmed" || d.outcome === "rescheduled").length;
+    const succeeded = some.filter((d) => d.outcome === "confirmed" || d.outcome === "rescheduled").length;
+    const decided = succeeded + some.filter((d) => d.outcome === "declined").length;
     return {
       leads: some.length,
       finished,
@@ -111,7 +113,7 @@ describe("GET /analytics/summary", () => {
       average_talk_seconds: Math.round((sum(some, (d) => d.talk_seconds) / answered) * 10) / 10,
       cost: Math.round(sum(some, (d) => sum([d], () => Object.values(d.costs).reduce((a, b) => a + b, 0))) * 1e6) / 1e6,
       decided,
-      success_rate: Math.round((decided / finished) * 1000) / 1000,
+      success_rate: Math.round((succeeded / finished) * 1000) / 1000,
       by_outcome: count(some, (d) => d.outcome),
     };
   };
@@ -129,6 +131,16 @@ describe("GET /analytics/summary", () => {
     for (const t of answer.templates)
       expect(t).toMatchObject(expected(counted.filter((d) => d.template_id === t.template_id)));
     expect(answer.templates.map((t) => t.leads)).toEqual(answer.templates.map((t) => t.leads).sort((a, b) => b - a));
+  });
+  test.each([
+    ["confirmed", true, true],
+    ["declined", true, false],
+    ["Wrong-Person", true, false],
+    ["no_answer", false, false],
+    ["ABORTED", false, false],
+    [null, false, false],
+  ])("%s is decided: %s, and a success: %s", (outcome, decided, success) => {
+    expect([isDecided(outcome), isSuccess(outcome)]).toEqual([decided, success]);
   });
   test("it is narrowed by template, merchant and period", async () => {
     expect(await summary(asAdmin, { template_id: mine.templates[0]! })).toMatchObject(
