@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { lockFolder, openFolder, StartError, type Folder } from "./stack/data-folder.ts";
 import { callsUnderWay, followLedger } from "./console/ledger-stream.ts";
 import { fromLedger, fromLog } from "./console/console-lines.ts";
+import { passedVariables } from "./stack/own-variables.ts";
 import { wantedPort } from "./stack/ports.ts";
 import { seed, shellVariables, type Sample } from "./sample/seed.ts";
 import { engineNamed } from "./engine-option.ts";
@@ -114,6 +115,7 @@ async function stopPolitely(stack: Stack, graceSeconds: number): Promise<void> {
 async function run(): Promise<void> {
   const { fresh, split, engine, help } = readOptions();
   if (help) return console.log(HELP);
+  const env = passedVariables(process.env);
   const folder = openData(fresh);
   const stopped = new AbortController();
   const graceSeconds = setting("SHUTDOWN_GRACE_SECONDS", DEFAULT_GRACE_SECONDS);
@@ -121,6 +123,7 @@ async function run(): Promise<void> {
     folder,
     split,
     engine: engineNamed(engine),
+    env,
     ...(await wantedPorts()),
     timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE),
     seed: process.env["SIM_SEED"] ?? "callagent",

@@ -20,12 +20,13 @@ export interface Folder {
 const OWNER_ONLY = 0o600;
 const OWNER_FOLDER = 0o700;
 
+/** All that an installation leaves in its folder, but for the file that says that it runs, and its log. */
+const CONTENTS = ["store", "recordings", "bus", "secrets.json", "sample.json", "sample.env", "ledger.ndjson"];
+
 /** Opens (and makes) the folder; `fresh` empties it first. StartFault when it can't be written. */
 export function openFolder(path: string, fresh: boolean): Folder {
   try {
-    if (fresh)
-      for (const name of ["store", "secrets.json", "sample.json", "ledger.ndjson"])
-        rmSync(join(path, name), { recursive: true, force: true });
+    if (fresh) for (const name of CONTENTS) rmSync(join(path, name), { recursive: true, force: true });
     mkdirSync(path, { recursive: true, mode: OWNER_FOLDER });
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
@@ -49,8 +50,24 @@ export function openFolder(path: string, fresh: boolean): Folder {
   };
 }
 
+/** Who uses the folder. `began`: when that process began, by the system; absent where the system does not tell. */
 interface RunFile {
   pid: number;
+  began?: string;
+}
+
+/** Fields of /proc/<pid>/stat behind the name, which may hold anything; the 20th of them is the time of its start. */
+const START_FIELD = 19;
+
+/** When a process began, as ticks since the system did; null: there is none. Undefined: the system does not tell. */
+export function beganAt(pid: number): string | null | undefined {
+  if (!existsSync("/proc/self/stat")) return undefined;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[START_FIELD] ?? null;
+  } catch {
+    return null;
+  }
 }
 
 const isAlive = (pid: number): boolean => {
@@ -62,13 +79,26 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
+/** Whether the process that wrote the file still runs: a process id is given to another program after a restart of the machine, or after some time. */
+function isRunning({ pid, began }: RunFile): boolean {
+  const now = beganAt(pid);
+  if (now === null || !isAlive(pid)) return false;
+  return now === undefined || began === undefined || now === began;
+}
+
+/** What a stack writes about itself into run.json: who it is. */
+export function ownRun(): RunFile {
+  const began = beganAt(process.pid);
+  return { pid: process.pid, ...(typeof began === "string" ? { began } : {}) };
+}
+
 /** Makes sure that one stack at a time uses the folder. */
 export function lockFolder(folder: Folder): void {
   const other = folder.readJson<RunFile>("run.json");
-  if (other && other.pid !== process.pid && isAlive(other.pid)) {
+  if (other && other.pid !== process.pid && isRunning(other)) {
     throw new StartError(
       `Another callagent (process ${other.pid}) is using ${folder.path}: stop it, or name another folder with CALLAGENT_DATA.`,
     );
   }
-  folder.writeJson("run.json", { pid: process.pid });
+  folder.writeJson("run.json", ownRun());
 }

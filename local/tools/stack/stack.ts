@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Engine } from "../../../shared/contracts/records/models.ts";
 import { ChildGroup, type ChildObserver } from "./child-group.ts";
 import { migrateDatabase } from "./database-migration.ts";
-import { StartError, type Folder } from "./data-folder.ts";
+import { ownRun, StartError, type Folder } from "./data-folder.ts";
 import { freePort } from "./ports.ts";
 import { script } from "./project-root.ts";
 import { localSecrets, type LocalSecrets } from "./secrets.ts";
@@ -166,7 +166,7 @@ export async function startStack(o: StackOptions): Promise<Stack> {
   try {
     const stack = await startAll(group, o, localSecrets(o.folder));
     o.folder.writeJson("run.json", {
-      pid: process.pid,
+      ...ownRun(),
       http_url: stack.httpUrl,
       carrier_url: stack.carrierUrl,
       children: Object.fromEntries([...group.children].map(([name, child]) => [name, child.pid()])),

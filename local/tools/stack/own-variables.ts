@@ -1,0 +1,95 @@
+import { VARIABLES } from "../../../shared/process/variables.ts";
+import { StartError } from "./data-folder.ts";
+
+/** Which variables of the configuration a person's `npm start` takes: every one of shared/process/variables.ts is in exactly one of these. */
+export interface OwnVariables {
+  /** They go to the services as they are. */
+  passed: Record<string, string>;
+  /** Lines that say which can't be taken, and why. */
+  refused: string[];
+}
+
+/** `npm start` reads these itself: ports, the database, the models in place of the simulated ones (service-environment.ts). */
+const TAKEN: ReadonlySet<string> = new Set([
+  "HTTP_PORT",
+  "MEDIA_PORT",
+  "MONGODB_URI",
+  "LOG_LEVEL",
+  "OPENAI_API_KEY",
+  "OPENAI_BASE_URL",
+  "OPENAI_MODEL",
+]);
+
+const SIMULATED =
+  "its carriers are simulated and no real phone rings; start the services by themselves for a real account";
+const ITS_OWN = "it makes its own at the first start and prints it";
+const ITS_ADDRESS = "it listens on this machine only; choose the port with HTTP_PORT and MEDIA_PORT";
+const ITS_BUS = "it has no bus of others; --split starts one of its own";
+
+/** Why a variable can't be taken, by the beginning of its name; the longest that fits holds. */
+const REFUSED: Readonly<Record<string, string>> = {
+  NODE_ENV: "it is for a laptop",
+  NAMESPACE: ITS_BUS,
+  NODE_ID: ITS_BUS,
+  TRANSPORTER: ITS_BUS,
+  NATS_: ITS_BUS,
+  BUS_: ITS_BUS,
+  MIGRATE_AT_START: "it prepares the database itself",
+  HTTP_HOST: ITS_ADDRESS,
+  MEDIA_HOST: ITS_ADDRESS,
+  PUBLIC_HTTP_URL: ITS_ADDRESS,
+  PUBLIC_WS_URL: ITS_ADDRESS,
+  ADMIN_: ITS_OWN,
+  JWT_PRIVATE_KEY: ITS_OWN,
+  PROVIDER_: SIMULATED,
+  TWILIO_: SIMULATED,
+  PLIVO_: SIMULATED,
+  TELNYX_: SIMULATED,
+  ENGINE_DEFAULT: "choose it with --engine",
+  RECORDINGS_DIR: "recordings lie in the data folder; choose that with CALLAGENT_DATA",
+  CRASH_AT: "it is a switch of the tests",
+};
+
+/** Models of a kind are taken together, from the address of the first on. */
+const MODELS: Readonly<Record<string, string>> = {
+  OPENAI_: "OPENAI_API_KEY",
+  STT_: "STT_BASE_URL",
+  TTS_: "TTS_BASE_URL",
+  REALTIME_: "REALTIME_BASE_URL",
+};
+
+const beginningOf = (name: string, of: Readonly<Record<string, string>>): string | undefined =>
+  Object.keys(of).find((beginning) => (beginning.endsWith("_") ? name.startsWith(beginning) : name === beginning));
+
+function refusalOf(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
+  const beginning = beginningOf(name, REFUSED);
+  if (beginning !== undefined) return `${name}: ${REFUSED[beginning]}`;
+  const first = MODELS[beginningOf(name, MODELS) ?? ""];
+  return first !== undefined && !env[first]
+    ? `${name}: it needs ${first}; without it the simulated model is used`
+    : null;
+}
+
+/** What of a person's environment goes to the services, and what can't; an empty variable counts as unset. */
+export function ownVariables(env: Readonly<Record<string, string | undefined>>): OwnVariables {
+  const passed: Record<string, string> = {};
+  const refused: string[] = [];
+  for (const name of Object.keys(VARIABLES)) {
+    const value = env[name];
+    if (value === undefined || value.trim() === "") continue;
+    const refusal = refusalOf(name, env);
+    if (refusal !== null) refused.push(refusal);
+    else if (!TAKEN.has(name)) passed[name] = value;
+  }
+  return { passed, refused };
+}
+
+/** The variables for the services. StartError names each that can't be taken. */
+export function passedVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const { passed, refused } = ownVariables(env);
+  if (refused.length > 0)
+    throw new StartError(
+      `npm start does not take these variables; unset them:\n${refused.map((line) => `  ${line}`).join("\n")}`,
+    );
+  return passed;
+}
