@@ -2731,7 +2731,7 @@ export interface components {
             /** @enum {unknown} */
             readonly provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
             /** @enum {unknown} */
-            readonly status?: "AVAILABLE" | "DISABLED";
+            readonly status?: "AVAILABLE" | "IN_USE" | "DISABLED";
             readonly channel?: string;
             readonly max_concurrent_calls?: number;
             readonly reseller_id?: string | null;

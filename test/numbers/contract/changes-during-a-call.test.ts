@@ -39,7 +39,7 @@ describe("during a call", () => {
     expect(await codeFrom(update(by, id, { status: "DISABLED", channel: "x" }))).toBe("taken");
     await release(`${r}-1`);
     expect((await at.stored.findOne({ _id: id }))?.slots).toEqual([]);
-    expect((await update(by, id, { status: "AVAILABLE" })).status).toBe("AVAILABLE");
+    expect((await update(by, id, { status: "AVAILABLE", channel: "voice" })).status).toBe("AVAILABLE");
     expect((await reserve(r, `${r}-2`))?.id).toBe(id);
   });
 
