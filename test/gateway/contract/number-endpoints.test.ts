@@ -34,6 +34,11 @@ afterAll(async () => {
   await http.stop();
 });
 
+test("POST with status IN_USE makes an AVAILABLE number: a use is a fact of calls", async () => {
+  const made = await create({ status: "IN_USE", channel: "voice" });
+  expect([made.status, made.body["status"]]).toEqual([201, "AVAILABLE"]);
+});
+
 test("the contract's four fields make a number; PUT, GET and DELETE follow", async () => {
   const body = { phone_number: fresh(), provider: "PROVIDER_TWO", status: "DISABLED", channel: "voice" };
   const made = await http.ask("POST", "/numbers", { body, token: http.tokens.reseller });
@@ -79,7 +84,6 @@ describe("invalid input: 400", () => {
     ["digits of another script", { phone_number: "+1415555010\u0660" }, "INVALID_PHONE_NUMBER", ["phone_number"]],
     ["an extension", { phone_number: "+14155550100x5" }, "INVALID_PHONE_NUMBER", ["phone_number"]],
     ["an unknown provider", { provider: "twilio" }, "VALIDATION_FAILED", ["provider"]],
-    ["status IN_USE, which follows from calls", { status: "IN_USE" }, "VALIDATION_FAILED", ["status"]],
     ["no lines", { max_concurrent_calls: 0 }, "VALIDATION_FAILED", ["max_concurrent_calls"]],
     ["an unknown field", { colour: 1 }, "VALIDATION_FAILED", ["colour"]],
     ["a merchant without its reseller", { merchant_id: "m" }, "VALIDATION_FAILED", ["reseller_id"]],
