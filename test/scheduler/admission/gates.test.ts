@@ -41,6 +41,14 @@ describe("a lead that technical faults keep from being dialled", () => {
   });
 });
 
+test("a lead without a number to call waits for ever: explain names the field, and it does not expire, however old", () => {
+  const lead = { phone_number: null, masked: null, due_at: null, created_at: later(-5_000_000).toISOString() };
+  const explained = explain(waiting(lead), gateInputs({}, lead));
+  expect(explained).toMatchObject({ eligible: false, next_eligible_at: null });
+  expect(explained.summary).toMatch(/^The payload has no customer_mobile_number, or misspells its name/);
+  expect(explained.gates.filter((g) => g.verdict === "drop")).toEqual([]);
+});
+
 describe("each gate defers, drops or lets pass by itself", () => {
   const cases: [string, GateName, GateInputs, "hold" | "drop", Date | null][] = [
     ["being called", "status", gateInputs({}, { status: "PROCESSING" }), "hold", null],
