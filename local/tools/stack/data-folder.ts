@@ -86,7 +86,7 @@ function isRunning({ pid, began }: RunFile): boolean {
   return now === undefined || began === undefined || now === began;
 }
 
-/** What a stack writes about itself into run.json: who it is. */
+/** What a stack writes about itself into its folder: who it is. */
 export function ownRun(): RunFile {
   const began = beganAt(process.pid);
   return { pid: process.pid, ...(typeof began === "string" ? { began } : {}) };

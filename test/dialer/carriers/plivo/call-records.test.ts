@@ -35,6 +35,7 @@ describe("calls as Plivo shows them", () => {
             type: "ended",
             end: "completed",
             cause: "plivo 4000 Normal Hangup",
+            said: { carrier_code: "4000", carrier_message: "Normal Hangup" },
             by: "callee",
             seconds: 12,
           },
