@@ -123,11 +123,10 @@ async function run(): Promise<void> {
     folder,
     split,
     engine: engineNamed(engine),
-    env,
     ...(await wantedPorts()),
     timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE),
     seed: process.env["SIM_SEED"] ?? "callagent",
-    env: { SHUTDOWN_GRACE_SECONDS: String(graceSeconds) },
+    env: { ...env, SHUTDOWN_GRACE_SECONDS: String(graceSeconds) },
     onLog: (line) => print(fromLog(line, new Date())),
     onDeath: (reason) => {
       if (!stopped.signal.aborted) console.error(`! ${reason}; it is started again`);
