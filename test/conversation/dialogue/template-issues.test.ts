@@ -14,7 +14,7 @@ describe("what is told of a template before it is saved", () => {
     variables: ["plan"],
     nodes: [
       { name: "a", prompt: "p", transitions, ...node },
-      { name: "b", say: "B" },
+      { name: "b", say: "B", on_enter: [{ type: "end_call" }] },
     ],
     global_functions: [{ name: "to_b", description: "d", next_node: "b" }],
     ...over,
