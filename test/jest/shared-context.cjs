@@ -42,7 +42,7 @@ const noMatchers = () => ({
   },
 });
 /** A file that computes leaves the cores to the processes of one that starts the product, as a machine of their own would (two-lanes.cjs). */
-const COMPUTING_NICE = 5;
+const COMPUTING_NICE = 3;
 /** Of jest's own environment: a trace that ends before our code helps nobody. */
 const STACK_FRAMES = 100;
 

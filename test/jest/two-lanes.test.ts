@@ -8,7 +8,7 @@ import { JEST } from "./run-jest.ts";
 
 const LIMIT_MS = 40_000;
 /** As shared-context.cjs sets it. */
-const COMPUTING_NICE = 5;
+const COMPUTING_NICE = 3;
 const FOLDER = join(import.meta.dirname, "..");
 const { lanesOf, WAITING } = createRequire(import.meta.url)("./two-lanes.cjs") as {
   lanesOf(workers: number): { computing: number; waiting: number };

@@ -160,25 +160,37 @@ test.each([
 const LONG =
   "I would like to tell you a long story about your order, and I shall not be stopped before it is told. Do you want it?";
 
-test.each([
-  ['interruptible="none" on the noun', 'interruptible="none"', {}],
-  ["interruptible: false on the text", "", { interruptible: false }],
-])(
-  "speech that may not be interrupted (%s) is heard whole, and the person's words over it are lost",
-  async (_, attributes, more) => {
-    bench.agent.script = (session, f) => {
-      if (f.type === "setup") session.say(LONG, more);
-    };
-    const sid = await bench.call("+15554440012", {}, attributes);
-    const session = await sessionOf(sid);
-    await frame(session, "prompt");
-    expect(session.frames.filter((f) => f.type === "interrupt")).toEqual([]);
-    const { transcript } = await bench.row(sid);
-    expect(transcript).toContainEqual(expect.objectContaining({ who: "agent", text: LONG, interrupted: false }));
-    expect(transcript).toContainEqual(expect.objectContaining({ who: "person", delivered: false }));
-    await bench.client.calls(sid).update({ status: "completed" });
-  },
-);
+describe("at a pace at which a machine that stands still for a moment changes nothing", () => {
+  let quick: Bench;
+  beforeAll(async () => {
+    quick = bench;
+    bench = await startBench({ timeScale: 10 });
+  });
+  afterAll(async () => {
+    await bench.close();
+    bench = quick;
+  });
+
+  test.each([
+    ['interruptible="none" on the noun', 'interruptible="none"', {}],
+    ["interruptible: false on the text", "", { interruptible: false }],
+  ])(
+    "speech that may not be interrupted (%s) is heard whole, and the person's words over it are lost",
+    async (_, attributes, more) => {
+      bench.agent.script = (session, f) => {
+        if (f.type === "setup") session.say(LONG, more);
+      };
+      const sid = await bench.call("+15554440012", {}, attributes);
+      const session = await sessionOf(sid);
+      await frame(session, "prompt");
+      expect(session.frames.filter((f) => f.type === "interrupt")).toEqual([]);
+      const { transcript } = await bench.row(sid);
+      expect(transcript).toContainEqual(expect.objectContaining({ who: "agent", text: LONG, interrupted: false }));
+      expect(transcript).toContainEqual(expect.objectContaining({ who: "person", delivered: false }));
+      await bench.client.calls(sid).update({ status: "completed" });
+    },
+  );
+});
 
 test("the interruption gives the exact prefix and its length", async () => {
   bench.agent.script = (session, f) => {
