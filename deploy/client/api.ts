@@ -243,7 +243,7 @@ export interface paths {
          */
         readonly get: operations["merchants.get"];
         /**
-         * Change a merchant; switched off, its users and tokens stop working
+         * Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour
          * @description Roles: admin, reseller.
          */
         readonly put: operations["merchants.update"];
@@ -1148,6 +1148,7 @@ export interface components {
             readonly reseller_id: string;
             /** Format: email */
             readonly contact_email: string;
+            readonly test_numbers?: readonly string[];
         };
         readonly MerchantsCreateResponse: {
             readonly id: string;
@@ -1161,6 +1162,7 @@ export interface components {
                 readonly by: string;
                 readonly reason: string | null;
             } | null;
+            readonly test_numbers?: readonly string[];
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1180,6 +1182,7 @@ export interface components {
                     readonly by: string;
                     readonly reason: string | null;
                 } | null;
+                readonly test_numbers?: readonly string[];
                 /** Format: date-time */
                 readonly created_at: string;
                 /** Format: date-time */
@@ -1199,6 +1202,7 @@ export interface components {
                 readonly by: string;
                 readonly reason: string | null;
             } | null;
+            readonly test_numbers?: readonly string[];
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1208,6 +1212,7 @@ export interface components {
             readonly name?: string;
             /** Format: email */
             readonly contact_email?: string;
+            readonly test_numbers?: readonly string[];
             readonly is_active?: boolean;
         };
         readonly MerchantsUpdateResponse: {
@@ -1222,6 +1227,7 @@ export interface components {
                 readonly by: string;
                 readonly reason: string | null;
             } | null;
+            readonly test_numbers?: readonly string[];
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1242,6 +1248,7 @@ export interface components {
                 readonly by: string;
                 readonly reason: string | null;
             } | null;
+            readonly test_numbers?: readonly string[];
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1259,6 +1266,7 @@ export interface components {
                 readonly by: string;
                 readonly reason: string | null;
             } | null;
+            readonly test_numbers?: readonly string[];
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -2546,6 +2554,8 @@ export interface components {
             readonly pre_checks: readonly {
                 readonly [key: string]: unknown;
             }[];
+            /** Format: uuid */
+            readonly rate_window_id?: string;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -2594,6 +2604,8 @@ export interface components {
                 readonly pre_checks: readonly {
                     readonly [key: string]: unknown;
                 }[];
+                /** Format: uuid */
+                readonly rate_window_id?: string;
                 /** Format: date-time */
                 readonly created_at: string;
                 /** Format: date-time */
@@ -2642,6 +2654,8 @@ export interface components {
             readonly pre_checks: readonly {
                 readonly [key: string]: unknown;
             }[];
+            /** Format: uuid */
+            readonly rate_window_id?: string;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -2721,6 +2735,8 @@ export interface components {
             readonly pre_checks: readonly {
                 readonly [key: string]: unknown;
             }[];
+            /** Format: uuid */
+            readonly rate_window_id?: string;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -2861,10 +2877,9 @@ export interface components {
             /** @enum {unknown} */
             readonly execution_mode?: "TELEPHONY" | "TELEPHONY_TEST" | "RTC" | "RTC_TEST" | "RTC_STREAM";
             readonly is_playground?: boolean;
-            /** @description At most 8192 bytes as JSON. */
             readonly configurations_override?: {
                 readonly [key: string]: unknown;
-            };
+            } | null;
         };
         readonly LeadsPushResponse: {
             /** @constant */
@@ -2887,10 +2902,9 @@ export interface components {
             /** @enum {unknown} */
             readonly execution_mode?: "TELEPHONY" | "TELEPHONY_TEST" | "RTC" | "RTC_TEST" | "RTC_STREAM";
             readonly is_playground?: boolean;
-            /** @description At most 8192 bytes as JSON. */
             readonly configurations_override?: {
                 readonly [key: string]: unknown;
-            };
+            } | null;
         };
         readonly LeadsPushManyResponse: {
             readonly index: number;

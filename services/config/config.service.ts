@@ -26,7 +26,7 @@ export default service(
     );
     const configurations = configurationsRepository(store.model("configurations", configurationSchema));
     const plans = callPlans(templates, configurations, deps.env.DEFAULT_TIMEZONE);
-    const targets = pushTargets(templates, configurations);
+    const targets = pushTargets(templates, configurations, deps.env.DEFAULT_TIMEZONE);
 
     return {
       actions: {

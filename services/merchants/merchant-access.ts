@@ -13,6 +13,7 @@ export const merchantView = (doc: MerchantDoc): MerchantRecord => ({
   contact_email: doc.contact_email,
   is_active: doc.is_active,
   paused: pauseView(doc.paused),
+  test_numbers: doc.test_numbers ?? [],
   created_at: doc.created_at.toISOString(),
   updated_at: doc.updated_at.toISOString(),
 });

@@ -13,6 +13,8 @@ export interface MerchantDoc {
   is_active: boolean;
   /** Calling was stopped by a person. */
   paused: PauseDoc | null;
+  /** In E.164, each once; absent: none. */
+  test_numbers?: string[];
   created_at: Date;
   updated_at: Date;
 }
@@ -27,6 +29,7 @@ export const merchantSchema = new Schema<MerchantDoc>(
     contact_email: { type: String, required: true },
     is_active: { type: Boolean, required: true },
     paused: { type: pauseSchema, default: null },
+    test_numbers: { type: [String], default: undefined },
     created_at: { type: Date, required: true },
     updated_at: { type: Date, required: true },
   },

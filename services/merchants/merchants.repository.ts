@@ -9,7 +9,9 @@ import { prefixRange } from "./rules/name-key.ts";
 type MerchantFilter = ListFilter<"merchants.list">;
 
 /** What may change of a merchant. */
-export type MerchantChange = Partial<Pick<MerchantDoc, "name" | "name_key" | "contact_email" | "is_active">> & {
+export type MerchantChange = Partial<
+  Pick<MerchantDoc, "name" | "name_key" | "contact_email" | "is_active" | "test_numbers">
+> & {
   updated_at: Date;
 };
 
@@ -24,6 +26,8 @@ export interface MerchantsRepository {
   remove(scope: Scope, id: string): Promise<void>;
   /** For services: the merchant, if it belongs to this reseller. */
   ofReseller(reseller_id: string, id: string): Promise<Pick<MerchantDoc, "is_active"> | null>;
+  /** For services: the test numbers of those of these merchants that have any. */
+  testNumbers(ids: readonly string[]): Promise<Map<string, readonly string[]>>;
   /** For services: whether the reseller has any merchant. */
   anyOf(reseller_id: string): Promise<boolean>;
 }
@@ -58,5 +62,11 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
   },
   ofReseller: (reseller_id, id) =>
     model.findOne({ _id: id, reseller_id }, { is_active: 1 }).lean<Pick<MerchantDoc, "is_active">>(),
+  async testNumbers(ids) {
+    const found = await model
+      .find({ _id: { $in: ids } }, { test_numbers: 1 })
+      .lean<Pick<MerchantDoc, "_id" | "test_numbers">[]>();
+    return new Map(found.map((m) => [m._id, m.test_numbers ?? []]));
+  },
   anyOf: async (reseller_id) => (await model.exists({ reseller_id })) !== null,
 });

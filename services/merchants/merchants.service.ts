@@ -29,6 +29,10 @@ export default service("merchants", (deps) => {
       ...resellerActions(deps, resellers, merchants),
       ...merchantActions(deps, merchants, resellers),
       ...pauseActions(deps, merchants, pauses),
+      async testNumbers({ pairs }) {
+        const of = await merchants.testNumbers([...new Set(pairs.map((p) => p.merchant_id))]);
+        return { listed: pairs.map((p) => of.get(p.merchant_id)?.includes(p.phone_number) ?? false) };
+      },
       async lookup({ reseller_id, merchant_id }) {
         const [reseller, merchant] = await both(reseller_id, merchant_id);
         return {

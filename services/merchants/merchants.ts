@@ -2,6 +2,7 @@ import { recordAudit } from "../../shared/audit.ts";
 import type { Bus, Handlers, ParamsOf, ServiceDeps } from "../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
 import { fail, failEmptyChange } from "../../shared/errors.ts";
+import { toE164 } from "../../shared/phone.ts";
 import { readPage } from "../../shared/page.ts";
 import { ownedResources } from "./tenant-usage.ts";
 import { merchantForChange, merchantView, merchantNotFound } from "./merchant-access.ts";
@@ -11,10 +12,35 @@ import { nameKey } from "./rules/name-key.ts";
 import { refuseMerchant } from "./rules/permissions.ts";
 import type { ResellersRepository } from "./resellers.repository.ts";
 
+/** The numbers in the one spelling that every comparison uses, each once. INVALID_PHONE_NUMBER. */
+function normalizedNumbers(numbers: readonly string[]): string[] {
+  const read = numbers.map((n) => toE164(n));
+  const errors = read.flatMap((n, i) =>
+    n === null
+      ? [{ path: `test_numbers.${i}`, message: "is not a valid phone number in E.164, such as +14155550100" }]
+      : [],
+  );
+  if (errors.length > 0)
+    fail("INVALID_PHONE_NUMBER", "test_numbers holds what is no phone number; see errors.", { errors });
+  return [...new Set(read.filter((n) => n !== null))];
+}
+
+/** A change as the audit log keeps it: of the test numbers, how many they are. */
+const audited = ({ test_numbers, ...rest }: { test_numbers?: readonly string[] }): object => ({
+  ...rest,
+  ...(test_numbers === undefined ? {} : { test_numbers: test_numbers.length }),
+});
+
+/** The fields that follow from what is wanted. INVALID_PHONE_NUMBER. */
+const derived = ({ name, test_numbers }: { name?: string; test_numbers?: readonly string[] }) => ({
+  ...(name === undefined ? {} : { name_key: nameKey(name) }),
+  ...(test_numbers === undefined ? {} : { test_numbers: normalizedNumbers(test_numbers) }),
+});
+
 const newMerchant = (
   _id: string,
   now: Date,
-  { name, reseller_id, contact_email }: Omit<ParamsOf<"merchants.create">, "by">,
+  { name, reseller_id, contact_email, test_numbers }: Omit<ParamsOf<"merchants.create">, "by">,
 ): MerchantDoc => ({
   _id,
   name,
@@ -23,6 +49,7 @@ const newMerchant = (
   contact_email,
   is_active: true,
   paused: null,
+  ...(test_numbers === undefined ? {} : { test_numbers: normalizedNumbers(test_numbers) }),
   created_at: now,
   updated_at: now,
 });
@@ -69,13 +96,9 @@ export function merchantActions(
     async update({ by, id, ...wanted }, { bus }) {
       if (Object.keys(wanted).length === 0) failEmptyChange();
       await forChange(by, id);
-      const change = {
-        ...wanted,
-        ...(wanted.name === undefined ? {} : { name_key: nameKey(wanted.name) }),
-        updated_at: deps.clock.now(),
-      };
+      const change = { ...wanted, ...derived(wanted), updated_at: deps.clock.now() };
       const changed = (await merchants.change(scopeOf(by), id, change)) ?? merchantNotFound();
-      await record(bus, by, "merchant.updated", changed, wanted);
+      await record(bus, by, "merchant.updated", changed, audited(wanted));
       return merchantView(changed);
     },
     async remove({ by, id }, { bus }) {

@@ -125,6 +125,7 @@ const CALLERS: Callers = {
     pauseDeployment: ["gateway"],
     resumeDeployment: ["gateway"],
     pauses: ["scheduler"],
+    testNumbers: ["config"],
     active: ["auth"],
     lookup: ["auth", "blacklist", "config", "gateway", "numbers", "webhook"],
   },

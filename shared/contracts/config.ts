@@ -1,6 +1,7 @@
 import { action, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static, Id, UpTo } from "./define.ts";
 import { ConfigurationInput, ConfigurationPatch, ConfigurationRecord } from "./records/configuration.ts";
-import { By, NextCursor, OwnerFilter, PageParams } from "./records/identity.ts";
+import { By, NextCursor, OwnerFilter, PageParams, ROLES } from "./records/identity.ts";
+import { Override } from "./records/pushed-lead.ts";
 import { TemplateInput, TemplatePatch, TemplateRecord } from "./records/template.ts";
 
 /** What the scheduler must know of a template to admit its leads; `configuration` is null where the template has none. */
@@ -36,9 +37,14 @@ const PushQuestion = Strict({
   reseller_id: Text(64),
   merchant_id: Type.Optional(Text(64)),
   payload: Json,
+  /** A playground run's override without its nulls, and the role of who pushes it. */
+  override: Type.Optional(Strict({ role: Type.Enum([...ROLES]), fields: Override })),
 });
 
-/** A template as a push needs it; `initial_offset` in seconds, null where it has no configuration. */
+/** Why a part of an override does not apply: users override nothing; what protects the callee is lifted for test numbers only. */
+export const OVERRIDE_REFUSALS = ["role", "no_test_number"] as const;
+
+/** A template as a push needs it; `initial_offset` in seconds, the override's over the configuration's, null where there is neither. */
 const Resolved = Type.Object({
   template_id: Uuid,
   version: Type.Integer(),
@@ -47,6 +53,11 @@ const Resolved = Type.Object({
   merchant_id: Nullable(Id),
   initial_offset: Nullable(Type.Integer()),
   max_age_seconds: Type.Integer(),
+  /** Of the push's override: what its role may not change, "*" for all of it; and whether the number is one of the merchant's test numbers. */
+  override_left_out: Type.Optional(
+    Type.Array(Type.Object({ field: UpTo(64), why: Type.Enum([...OVERRIDE_REFUSALS]) }), { maxItems: 10 }),
+  ),
+  test_number: Type.Optional(Type.Boolean()),
 });
 
 const PushRefusal = Type.Object({
@@ -147,7 +158,7 @@ export const config = {
     ),
     /** Internal: one version of a template, whole; TEMPLATE_NOT_FOUND. */
     templateVersion: action(Strict({ template_id: Uuid, version: Type.Integer({ minimum: 1 }) }), TemplateRecord),
-    /** Internal: the template's configuration with a playground lead's override merged over it (services/config/rules/effective-configuration.ts); null where it has none. */
+    /** Internal: the template's configuration with a playground lead's override merged over it (services/config/rules/configuration-override.ts); null where it has none. */
     overridden: action(
       Strict({ template_id: Uuid, override: Json }),
       Type.Object({ configuration: Nullable(ConfigurationRecord) }),

@@ -1,4 +1,4 @@
-import { action, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static, Id, UpTo } from "./define.ts";
+import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static, Id, UpTo } from "./define.ts";
 import { By, NextCursor, PageParams } from "./records/identity.ts";
 
 /** A reseller, the top of the scope tree. */
@@ -15,6 +15,11 @@ export type ResellerRecord = Static<typeof ResellerRecord>;
 export const Pause = Type.Object({ at: IsoTime, by: UpTo(80), reason: Nullable(UpTo(500)) });
 export type Pause = Static<typeof Pause>;
 
+/** Most test numbers of a merchant. */
+export const MAX_TEST_NUMBERS = 100;
+/** Numbers of the merchant's own people: a playground run may call them outside the calling window, and although they are listed. */
+const TestNumbers = Type.Array(E164, { maxItems: MAX_TEST_NUMBERS });
+
 /** A merchant: the business that calls. `paused`: its leads wait. */
 export const MerchantRecord = Type.Object({
   id: Id,
@@ -23,6 +28,7 @@ export const MerchantRecord = Type.Object({
   contact_email: UpTo(254),
   is_active: Type.Boolean(),
   paused: Type.Optional(Nullable(Pause)),
+  test_numbers: Type.Optional(TestNumbers),
   created_at: IsoTime,
   updated_at: IsoTime,
 });
@@ -53,7 +59,16 @@ export const merchants = {
     /** RESOURCE_IN_USE while it has merchants, templates or unfinished leads; RESELLER_NOT_FOUND, FORBIDDEN. */
     deleteReseller: action(Strict({ by: By, id: Text(64) }), Nothing),
     /** FORBIDDEN outside the asker's reseller, RESELLER_NOT_FOUND when it does not exist. */
-    create: action(Strict({ by: By, name: Text(200), reseller_id: Text(64), contact_email: Email }), MerchantRecord),
+    create: action(
+      Strict({
+        by: By,
+        name: Text(200),
+        reseller_id: Text(64),
+        contact_email: Email,
+        test_numbers: Type.Optional(TestNumbers),
+      }),
+      MerchantRecord,
+    ),
     list: action(
       Strict({
         by: By,
@@ -73,6 +88,7 @@ export const merchants = {
         id: Text(64),
         name: Type.Optional(Text(200)),
         contact_email: Type.Optional(Email),
+        test_numbers: Type.Optional(TestNumbers),
         is_active: Type.Optional(Type.Boolean()),
       }),
       MerchantRecord,
@@ -95,6 +111,14 @@ export const merchants = {
         deployment: Nullable(Pause),
         merchants: Type.Array(Type.Object({ id: Id, pause: Pause })),
       }),
+    ),
+    /** Internal: which of these numbers are test numbers of these merchants, in order. */
+    testNumbers: action(
+      Strict({
+        pairs: Type.Array(Strict({ merchant_id: Text(64), phone_number: Text(32) }), { minItems: 1, maxItems: 500 }),
+      }),
+      Type.Object({ listed: Type.Array(Type.Boolean(), { maxItems: 500 }) }),
+      { since: "0.3.0" },
     ),
     /** Internal: whether the ids exist and belong together. */
     lookup: action(

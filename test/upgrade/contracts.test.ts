@@ -30,7 +30,9 @@ const MEANT = [
   "config.createConfiguration.configuration.pre_checks has another x-maxBytes",
   "config.updateConfiguration.configuration.pre_checks has another x-maxBytes",
   "leads.push.lead.payload has another x-maxBytes",
-  "leads.push.lead.configurations_override has another x-maxBytes",
+  // null counts as absent; a version that does not know that refuses it by its name
+  "leads.push.lead.configurations_override has another type",
+  "leads.push.lead.configurations_override has other shapes",
   // a gate more: the answer is passed on to the client as it is
   "leads.explain →.gates[].gate has another enum",
   // a word more that counts as one of the others; 0.2.0 refuses it as it always did

@@ -5,7 +5,8 @@ import { chunks, fitting } from "../../../shared/batching.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import type { ConfigurationDoc, Settings } from "../configurations/configurations.model.ts";
 import type { ConfigurationsRepository, ConfigurationStamp } from "../configurations/configurations.repository.ts";
-import { effective, overridden } from "../rules/effective-configuration.ts";
+import { overridden } from "../rules/configuration-override.ts";
+import { effective } from "../rules/effective-configuration.ts";
 import type { TemplateDoc } from "../templates/templates.model.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
 
@@ -38,6 +39,15 @@ const planOf = (t: TemplateDoc, configuration: ConfigurationRecord | null): Plan
   retry_on: t.retry_on,
   configuration,
 });
+
+const rateOf = (s: Settings): unknown[] => [s.rate_limit_enabled, s.rate_limit_max_calls, s.rate_limit_window_seconds];
+
+/** A changed rate limit counts in a window of its own, one for all leads that change it alike: one log of permits can't keep two limits. */
+function ownRateWindow(d: ConfigurationDoc, stored: Settings, merged: Settings): { rate_window_id?: string } {
+  if (JSON.stringify(rateOf(stored)) === JSON.stringify(rateOf(merged))) return {};
+  const hash = sha256(JSON.stringify([d._id, rateOf(merged)]));
+  return { rate_window_id: hash.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5") };
+}
 
 const uniqueIds = (ids: readonly string[]): string[] => [...new Set(ids.map((id) => id.toLowerCase()))];
 
@@ -93,7 +103,10 @@ export function callPlans(
     async overridden(template_id, override) {
       const id = template_id.toLowerCase();
       const [[t], [d]] = await Promise.all([templates.heads([id]), configurations.ofTemplates([id])]);
-      return t && d ? effective(d, overridden(settingsOf(d), override), t.name, default_timezone) : null;
+      if (!t || !d) return null;
+      const stored = settingsOf(d);
+      const merged = overridden(stored, override, default_timezone);
+      return { ...effective(d, merged, t.name, default_timezone), ...ownRateWindow(d, stored, merged) };
     },
     async records(docs) {
       const heads = await templates.heads([...new Set(docs.map((d) => d.template_id))]);

@@ -10,6 +10,7 @@ import { payloadCheck } from "../rules/payload-validation.ts";
 import { versionId } from "../templates/template-records.ts";
 import type { TemplateDoc } from "../templates/templates.model.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
+import { ruleOverrides, type FoundPush } from "./push-overrides.ts";
 import { EVERYTHING } from "../tenancy.ts";
 
 type Push = ParamsOf<"config.resolveForPush">;
@@ -75,18 +76,28 @@ function payloadRefusal(check: Check, payload: unknown): Refusal | null {
   );
 }
 
-const resolvedOf = ({ template: t, configuration }: PushTarget): Resolved => ({
+const foundPush = (push: Push, { template, configuration }: PushTarget): FoundPush & { template: TemplateDoc } => ({
+  push,
+  template,
+  settings: configuration ? settingsOf(configuration) : null,
+  merchant_id: template.merchant_id ?? push.merchant_id ?? null,
+});
+
+const resolvedOf = (t: TemplateDoc): Omit<Resolved, "initial_offset"> => ({
   template_id: t._id,
   version: t.version,
   name: t.name,
   reseller_id: t.reseller_id,
   merchant_id: t.merchant_id,
-  initial_offset: configuration ? settingsOf(configuration).initial_offset : null,
   max_age_seconds: t.max_age_seconds,
 });
 
-/** Push targets over the repositories. */
-export function pushTargets(templates: TemplatesRepository, configurations: ConfigurationsRepository): PushTargets {
+/** Push targets over the repositories; `default_timezone` applies to windows that name none. */
+export function pushTargets(
+  templates: TemplatesRepository,
+  configurations: ConfigurationsRepository,
+  default_timezone: string,
+): PushTargets {
   const checks = timedCache<Check>(CHECKS);
   const targets = timedCache<PushTarget>(TARGETS);
 
@@ -117,18 +128,30 @@ export function pushTargets(templates: TemplatesRepository, configurations: Conf
   }
 
   return {
-    resolve(pushes, bus) {
-      const found = new Map<string, ReturnType<typeof targetFor>>();
-      return Promise.all(
+    async resolve(pushes, bus) {
+      const known = new Map<string, ReturnType<typeof targetFor>>();
+      const found = await Promise.all(
         pushes.map(async (push) => {
           const key = JSON.stringify([push.template_id, push.reseller_id, push.merchant_id]);
-          const finding = found.get(key) ?? targetFor(push, bus);
-          found.set(key, finding);
+          const finding = known.get(key) ?? targetFor(push, bus);
+          known.set(key, finding);
           const one = await finding;
           if ("code" in one) return one;
-          return payloadRefusal(one.check, push.payload) ?? resolvedOf(one.target);
+          return payloadRefusal(one.check, push.payload) ?? foundPush(push, one.target);
         }),
       );
+      const rulings = (
+        await ruleOverrides(
+          found.filter((one) => "push" in one),
+          bus,
+          default_timezone,
+        )
+      ).values();
+      return found.map((one) => {
+        if (!("push" in one)) return one;
+        const ruling = rulings.next().value ?? unknown();
+        return "code" in ruling ? ruling : { ...resolvedOf(one.template), ...ruling };
+      });
     },
     forget: (template_id) => targets.delete(template_id.toLowerCase()),
   };

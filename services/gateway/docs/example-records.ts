@@ -37,6 +37,7 @@ export const MERCHANT = {
   contact_email: "calls@northwind.example",
   is_active: true,
   paused: null,
+  test_numbers: [],
   ...times,
 };
 /** Who stopped calling, when and why. */

@@ -27,7 +27,7 @@ export const tenants: readonly Row[] = [
     row("POST", "/merchants", "merchants.create", OWNERS, 201, {
       summary: "Create a merchant under a reseller",
       body: "*",
-      errors: ["RESELLER_NOT_FOUND"],
+      errors: ["RESELLER_NOT_FOUND", "INVALID_PHONE_NUMBER"],
     }),
     row("GET", "/merchants", "merchants.list", ALL, 200, {
       summary: "List the merchants of your scope, by the start of their name where one is given",
@@ -38,9 +38,10 @@ export const tenants: readonly Row[] = [
       errors: ["MERCHANT_NOT_FOUND"],
     }),
     row("PUT", "/merchants/{id}", "merchants.update", OWNERS, 200, {
-      summary: "Change a merchant; switched off, its users and tokens stop working",
+      summary:
+        "Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour",
       body: "*",
-      errors: ["MERCHANT_NOT_FOUND"],
+      errors: ["MERCHANT_NOT_FOUND", "INVALID_PHONE_NUMBER"],
     }),
     row("DELETE", "/merchants/{id}", "merchants.remove", OWNERS, 204, {
       summary: "Delete a merchant that owns no templates and has no unfinished leads",

@@ -4,6 +4,7 @@ import { fail } from "../../../shared/errors.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { readPage } from "../../../shared/page.ts";
 import { parseFilter } from "./lead-filters.ts";
+import { explainLeftOut } from "../push/playground-override.ts";
 import { explainInbound } from "../attempts/inbound-lead.ts";
 import { toRecord, toSummary, toWaiting } from "./lead-views.ts";
 import type { LeadDoc } from "../leads.model.ts";
@@ -150,7 +151,7 @@ export async function explain(
   const doc = await leadFor(deps, by, lead_id);
   if (doc.call_direction === "INBOUND") return explainInbound(doc, at ?? deps.clock.now().toISOString());
   const lead = toWaiting(doc);
-  return bus.call("scheduler.explain", { lead, ...(at === undefined ? {} : { at }) });
+  return explainLeftOut(await bus.call("scheduler.explain", { lead, ...(at === undefined ? {} : { at }) }), doc.meta);
 }
 
 /** Refuses what this version does not offer for a lead of the asker's scope. LEAD_NOT_FOUND, NOT_AVAILABLE. */

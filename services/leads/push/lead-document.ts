@@ -5,6 +5,7 @@ import { DIALLED_MODES, type ExecutionMode } from "../../../shared/contracts/rec
 import { QUEUED_STATE, queuedHistory } from "../rules/lead-state-machine.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { expiryFrom } from "../rules/faults.ts";
+import { keptOverride, leftOutMeta, leftOutSentence } from "./playground-override.ts";
 import { queueName } from "../rules/queue-names.ts";
 
 /** A lead as it is pushed. */
@@ -43,7 +44,7 @@ export function documentOf(
     ...(phone ? { [PHONE]: phone } : {}),
     ...(lead.reporting_webhook_url ? { reporting_webhook_url: lead.reporting_webhook_url } : {}),
   };
-  const configurations_override = playground ? (lead.configurations_override ?? null) : null;
+  const { override: configurations_override, left_out } = keptOverride(lead, template);
   const of = {
     merchant_id: template.merchant_id ?? merchantOf(by, lead) ?? null,
     template_id: template.template_id,
@@ -74,7 +75,7 @@ export function documentOf(
     outbound_number_id: null,
     costs: {},
     trace_scores: {},
-    meta: {},
+    meta: leftOutMeta(left_out),
     created_at: now,
     updated_at: now,
     finished_at: null,
@@ -90,9 +91,10 @@ export const withId = (doc: LeadDoc, id: string): LeadDoc => ({
 });
 
 /** The message of the answer for a queued lead; it depends on nothing but the lead. */
-export function messageFor(doc: Pick<LeadDoc, "due_at" | "phone_number">): string {
-  if (doc.due_at) return "The lead is queued.";
+export function messageFor(doc: Pick<LeadDoc, "due_at" | "phone_number" | "meta">): string {
+  const left_out = leftOutSentence(doc.meta);
+  if (doc.due_at) return `The lead is queued.${left_out}`;
   if (!doc.phone_number)
-    return `The lead is queued, but its payload has no ${PHONE}: there is no number to dial, so it stays in BACKLOG.`;
-  return "The lead is queued and waits until a client joins its session.";
+    return `The lead is queued, but its payload has no ${PHONE}: there is no number to dial, so it stays in BACKLOG.${left_out}`;
+  return `The lead is queued and waits until a client joins its session.${left_out}`;
 }

@@ -2,6 +2,7 @@ import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { inScope, scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { codeOf, refusal, type Refusal } from "../../../shared/errors.ts";
 import { toE164 } from "../../../shared/phone.ts";
+import { overrideFields } from "./playground-override.ts";
 import { hasNulKey, merchantOf, PHONE, type PushedLead, type ResolvedTemplate } from "./lead-document.ts";
 
 /** A row that is checked; later checks use what earlier ones found. */
@@ -52,11 +53,13 @@ export const checkLead: PushCheck = (rows, { by }) => rows.map(({ lead }) => lea
 
 function templateQuestion(by: By, lead: PushedLead): ParamsOf<"config.resolveForPush"> {
   const merchant_id = merchantOf(by, lead);
+  const fields = overrideFields(lead);
   return {
     template_id: lead.template_id,
     reseller_id: lead.reseller_id,
     ...(merchant_id ? { merchant_id } : {}),
     payload: lead.payload,
+    ...(fields === null ? {} : { override: { role: by.role, fields } }),
   };
 }
 

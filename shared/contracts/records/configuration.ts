@@ -127,6 +127,8 @@ export const ConfigurationRecord = Type.Object({
   rate_limit_window_seconds: Type.Integer(),
   rate_limit_whitelist: Type.Array(UpTo(32), { maxItems: 1000 }),
   pre_checks: Type.Array(Json),
+  /** Where an override changes the rate limit: the window that the changed limit counts in. Absent: the configuration's own. */
+  rate_window_id: Type.Optional(Uuid),
   created_at: IsoTime,
   updated_at: IsoTime,
 });

@@ -156,7 +156,7 @@ describe("plans", () => {
     expect(await stage.bus.call("config.plans", { template_ids: [] })).toEqual({ plans: [] });
   });
 
-  test("an override is merged over the configuration, and lifts nothing", async () => {
+  test("an override is merged over the configuration, and lifts no protection", async () => {
     const { id } = await save({ reseller_id: tenant() });
     expect(await stage.bus.call("config.overridden", { template_id: id, override: { max_retry: 0 } })).toEqual({
       configuration: null,
@@ -164,9 +164,9 @@ describe("plans", () => {
     const record = await configure(id);
     const { configuration } = await stage.bus.call("config.overridden", {
       template_id: id,
-      override: { max_retry: 0, call_start_time: "00:00", call_end_time: "00:00", enforce_blacklist: false, id: "x" },
+      override: { max_retry: 0, call_start_time: "10:00", enforce_blacklist: false, id: "x" },
     });
-    expect(configuration).toEqual({ ...record, max_retry: 0, call_start_time: "00:00", call_end_time: "00:00" });
+    expect(configuration).toEqual({ ...record, max_retry: 0, call_start_time: "10:00" });
     expect((await stage.bus.call("config.plans", { template_ids: [id] })).plans[0]?.configuration).toEqual(record);
   });
 });

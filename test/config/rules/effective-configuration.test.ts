@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { configurationIssues, normalizedSettings } from "../../../services/config/rules/configuration-validation.ts";
 import type { ConfigurationDoc, Settings } from "../../../services/config/configurations/configurations.model.ts";
-import { effective, overridden } from "../../../services/config/rules/effective-configuration.ts";
+import { overridden } from "../../../services/config/rules/configuration-override.ts";
+import { effective } from "../../../services/config/rules/effective-configuration.ts";
 
 const base: Settings = {
   initial_offset: 0,
@@ -153,7 +154,7 @@ test.each<[string, Partial<Settings>, Record<string, unknown>, Partial<Settings>
   [
     "known fields are merged",
     {},
-    { max_retry: 0, call_start_time: "00:00", call_end_time: "00:00" },
+    { max_retry: 0, call_start_time: "00:00", call_end_time: "00:00", test_number: true },
     { max_retry: 0, call_start_time: "00:00", call_end_time: "00:00" },
   ],
   [
@@ -175,15 +176,31 @@ test.each<[string, Partial<Settings>, Record<string, unknown>, Partial<Settings>
     { inbound_block_action: "REDIRECT", enable_inbound: true, max_retry: 1 },
     { enable_inbound: true, max_retry: 1 },
   ],
-  ["calling that is off stays off", { enable_calling: false }, { enable_calling: true }, {}],
+  [
+    "calling that is off may be switched on, and off",
+    { enable_calling: false },
+    { enable_calling: true },
+    { enable_calling: true },
+  ],
   ["calling may be switched off", {}, { enable_calling: false }, { enable_calling: false }],
   [
-    "international calls that are off stay off",
+    "international calls that are off may be switched on",
     { enable_international_call: false },
     { enable_international_call: true },
-    {},
+    { enable_international_call: true },
   ],
-  ["the blacklist stays enforced, by default too", {}, { enforce_blacklist: false }, {}],
+  [
+    "the blacklist stays enforced, by default too, but for a test number",
+    {},
+    { enforce_blacklist: false, max_retry: 1 },
+    { max_retry: 1 },
+  ],
+  [
+    "for a test number the blacklist is lifted",
+    {},
+    { enforce_blacklist: false, test_number: true },
+    { enforce_blacklist: false },
+  ],
   [
     "the blacklist may be enforced",
     { enforce_blacklist: false },
@@ -191,15 +208,32 @@ test.each<[string, Partial<Settings>, Record<string, unknown>, Partial<Settings>
     { enforce_blacklist: true },
   ],
   [
-    "a rate limit that is on stays as it is",
-    { rate_limit_enabled: true, rate_limit_max_calls: 1 },
-    {
-      rate_limit_enabled: false,
-      rate_limit_max_calls: 9999,
-      rate_limit_window_seconds: 1,
-      rate_limit_whitelist: ["+14155550100"],
-    },
+    "a wider window is left out as a whole",
     {},
+    { call_start_time: "10:00", call_end_time: "18:00", max_retry: 1 },
+    { max_retry: 1 },
+  ],
+  ["another zone counts as wider", {}, { timezone: "Asia/Tokyo" }, {}],
+  ["all day is wider", {}, { call_start_time: "00:00", call_end_time: "00:00" }, {}],
+  ["a narrower window holds", {}, { call_start_time: "10:00" }, { call_start_time: "10:00" }],
+  ["the same window holds", {}, { call_end_time: "17:00" }, {}],
+  [
+    "a narrower one over midnight holds",
+    { call_start_time: "22:00", call_end_time: "06:00" },
+    { call_start_time: "23:00", call_end_time: "05:59" },
+    { call_start_time: "23:00", call_end_time: "05:59" },
+  ],
+  [
+    "none is wider than all day",
+    { call_start_time: "08:00", call_end_time: "08:00" },
+    { call_start_time: "00:00", timezone: "Asia/Tokyo" },
+    { call_start_time: "00:00", timezone: "Asia/Tokyo" },
+  ],
+  [
+    "a rate limit that is on may be loosened",
+    { rate_limit_enabled: true, rate_limit_max_calls: 1 },
+    { rate_limit_max_calls: 9999, rate_limit_whitelist: ["+14155550100"] },
+    { rate_limit_max_calls: 9999, rate_limit_whitelist: ["+14155550100"] },
   ],
   [
     "a rate limit may be switched on",
@@ -209,10 +243,10 @@ test.each<[string, Partial<Settings>, Record<string, unknown>, Partial<Settings>
   ],
   ["a rate limit without maximum is left out", {}, { rate_limit_enabled: true, rate_limit_window_seconds: 5 }, {}],
 ])("override: %s", (_what, stored, override, changed) => {
-  expect(overridden({ ...base, ...stored }, override)).toEqual({ ...base, ...stored, ...changed });
+  expect(overridden({ ...base, ...stored }, override, "UTC")).toEqual({ ...base, ...stored, ...changed });
 });
 
-test("no override whatever makes a faulty configuration or lifts what protects", () => {
+test("no override whatever makes a faulty configuration or lifts what protects the callee", () => {
   const value = fc.oneof(
     fc.boolean(),
     fc.integer(),
@@ -238,12 +272,16 @@ test("no override whatever makes a faulty configuration or lifts what protects",
     "template_id",
     "__proto__",
   );
-  const stored: Settings = { ...base, enable_calling: false, rate_limit_enabled: true, rate_limit_max_calls: 3 };
+  const stored: Settings = { ...base, rate_limit_enabled: true, rate_limit_max_calls: 3 };
   fc.assert(
     fc.property(fc.dictionary(field, value), (override) => {
-      const merged = overridden(stored, override);
+      const merged = overridden(stored, override, "UTC");
       expect(configurationIssues(merged)).toEqual([]);
-      expect(merged).toMatchObject({ enable_calling: false, rate_limit_enabled: true, rate_limit_max_calls: 3 });
+      expect([merged.call_start_time, merged.call_end_time, merged.timezone]).toEqual([
+        "09:00",
+        "17:00",
+        override["timezone"] === "UTC" ? "UTC" : undefined,
+      ]);
       expect(merged.enforce_blacklist ?? true).toBe(true);
       expect(merged).not.toHaveProperty("template_id");
     }),

@@ -127,10 +127,11 @@ describe("POST /leads", () => {
     ]);
   });
   test("an override, or a payload as it is stored, that is too large: 422 with its path", async () => {
-    const note = "n".repeat(8 * 1024 - JSON.stringify({ note: "" }).length);
+    const override = (body: string): object => ({ pre_checks: [{ name: "check", enabled: false, body }] });
+    const filler = "b".repeat(8 * 1024 - JSON.stringify(override("")).length);
     const playground = (over: object) => push({ is_playground: true, configurations_override: over });
-    expect((await playground({ note })).status).toBe(201);
-    const large = await playground({ note: `${note}n` });
+    expect((await playground(override(filler))).status).toBe(201);
+    const large = await playground(override(`${filler}b`));
     expect([code(large), (large.body["errors"] as { path: string }[]).map((e) => e.path)]).toEqual([
       [422, "VALIDATION_FAILED"],
       ["configurations_override"],

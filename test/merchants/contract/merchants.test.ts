@@ -25,6 +25,7 @@ describe("merchants", () => {
       contact_email: "desk@shop.example",
       is_active: true,
       paused: null,
+      test_numbers: [],
       created_at: tenants.clock.now().toISOString(),
       updated_at: tenants.clock.now().toISOString(),
     });

@@ -115,8 +115,13 @@ async function push(rows: readonly object[]): Promise<string[]> {
   return ids;
 }
 
-/** An override that changes nothing but the retries, of so many bytes. */
+/** An override that changes the retries and a pre-check that is off, of so many bytes. */
 const override = (bytes: number): object => {
+  const over = (body: string): object => ({ max_retry: 0, pre_checks: [{ name: "check", enabled: false, body }] });
+  return over("b".repeat(bytes - JSON.stringify(over("")).length));
+};
+/** One from before overrides were checked. */
+const uncheckedOverride = (bytes: number): object => {
   const over = { max_retry: 0, note: "" };
   return { ...over, note: "n".repeat(bytes - JSON.stringify(over).length) };
 };
@@ -139,7 +144,7 @@ test(
     const others = await push(Array.from({ length: OTHERS }, () => row(plain)));
     const collection = db.db().collection<LeadDoc>("leads");
     const old = own.slice(0, OLD_LEADS);
-    const before = { configurations_override: { ...override(240 * KIB) } };
+    const before = { configurations_override: { ...uncheckedOverride(240 * KIB) } };
     await collection.updateMany({ _id: { $in: old } }, { $set: before });
 
     const began = performance.now();

@@ -19,7 +19,8 @@ export function carrierLimit(env: Env, provider: Provider): RateLimit | null {
 export function rateLimitOf(c: ConfigurationRecord, to: string | null): ParamsOf<"scheduler.grant">["rate_limit"] {
   if (!c.rate_limit_enabled || c.rate_limit_max_calls === null || (to !== null && c.rate_limit_whitelist.includes(to)))
     return null;
-  return { configuration_id: c.id, max_calls: c.rate_limit_max_calls, window_seconds: c.rate_limit_window_seconds };
+  const configuration_id = c.rate_window_id ?? c.id;
+  return { configuration_id, max_calls: c.rate_limit_max_calls, window_seconds: c.rate_limit_window_seconds };
 }
 
 /** A rate limit as its window counts it. */
