@@ -5,7 +5,7 @@ import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
 import type { LeadStatus } from "../../shared/contracts/records/lead.ts";
 import { isUuid } from "../../shared/ids.ts";
 import { errorForLog } from "../../shared/process/log.ts";
-import { abort } from "./rules/lead-state-machine.ts";
+import { abort, refuseAbort } from "./rules/lead-state-machine.ts";
 import type { FinishedDoc } from "./lists/lead-views.ts";
 import type { LeadDeps } from "./deps.ts";
 import type { BriefDoc } from "./leads.repository.ts";
@@ -34,12 +34,29 @@ const FAILED: Pick<Answer, "status" | "message"> = {
 
 const idOf = ({ lead_id }: Item): string => (isUuid(lead_id) ? lead_id.toLowerCase() : "");
 
+/** Keeps who wanted leads aborted that a claim took meanwhile, and why; best effort. */
+async function noteRefused(
+  { clock, leads, log }: Pick<LeadDeps, "clock" | "leads" | "log">,
+  by: string,
+  lost: readonly { lead: BriefDoc; reason: string }[],
+): Promise<void> {
+  if (lost.length === 0) return;
+  const now = clock.now();
+  await leads
+    .transitionMany(lost.map(({ lead, reason }) => refuseAbort(lead, { reason, by }, now)))
+    .catch((error: unknown) =>
+      log.warn({ event: "lead.note_lost", leads: lost.length, ...errorForLog(error) }, "refused aborts were not noted"),
+    );
+}
+
 /** Aborts in one write: each waiting lead by its own guard, so that of an abort and a claim one loses; the losers are read again together. */
 async function abortBatch(
-  { clock, leads, log, onFinished }: LeadDeps,
+  deps: LeadDeps,
   by: By,
   items: readonly Item[],
 ): Promise<Pick<Answer, "status" | "message">[]> {
+  const { clock, leads, log, onFinished } = deps;
+  const who = `${by.kind}:${by.id}`;
   const known = async (some: readonly Item[]): Promise<Map<string, BriefDoc>> =>
     new Map(
       (some.length === 0 ? [] : await leads.briefs(scopeOf(by), [...new Set(some.map(idOf))])).map((d) => [d._id, d]),
@@ -50,12 +67,17 @@ async function abortBatch(
     const now = clock.now();
     const aborts = waiting.flatMap((item) => {
       const lead = before.get(idOf(item));
-      return lead ? [abort(lead, { reason: item.cancellation_reason, by: `${by.kind}:${by.id}`, at: now }, now)] : [];
+      return lead ? [abort(lead, { reason: item.cancellation_reason, by: who, at: now }, now)] : [];
     });
     const aborted = await leads.transitionMany(aborts);
     for (const lead of aborted) if (lead) onFinished(lead);
     const done = new Set(waiting.filter((_, i) => aborted[i] !== null));
     const after = new Map([...before, ...(await known(waiting.filter((item) => !done.has(item))))]);
+    const lost = waiting.flatMap((item) => {
+      const lead = after.get(idOf(item));
+      return lead?.status === "PROCESSING" ? [{ lead, reason: item.cancellation_reason }] : [];
+    });
+    await noteRefused(deps, who, lost);
     return items.map((item) => {
       if (done.has(item)) return DONE;
       const lead = after.get(idOf(item));

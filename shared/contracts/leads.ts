@@ -36,6 +36,7 @@ const Seen = { lead_id: Uuid, due_at: IsoTime };
 const AbortedLead = Strict({ lead_id: Text(64), cancellation_reason: Text(2000) });
 const ABORT_STATUSES = ["success", "already_aborted", "processing", "error"] as const;
 const Done = Type.Object({ done: Type.Boolean() });
+const Renewed = Type.Object({ done: Type.Boolean(), outcome: Type.Optional(Nullable(UpTo(64))) });
 const Period = { from: Type.Optional(IsoTime), to: Type.Optional(IsoTime) };
 const Owned = { template_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)) };
 const Summaries = { count: Type.Integer(), leads: Type.Array(LeadSummary) };
@@ -224,9 +225,9 @@ export const leads = {
       }),
       Done,
     ),
-    /** Internal: answers where the database does (STORE_UNAVAILABLE). `extend` renews the lease; done false: the lease is lost, stop. */
+    /** Internal: answers where the database does (STORE_UNAVAILABLE). `extend` renews the lease; done false: the lease is lost, stop; `outcome`: the lead's. */
     reachable: action(Strict({}), Nothing, { since: "0.3.0" }),
-    extend: action(Strict({ ...AttemptLease, lease_seconds: Lease }), Done),
+    extend: action(Strict({ ...AttemptLease, lease_seconds: Lease }), Renewed),
     /** Internal: releases a lead whose attempt provably rang nowhere; the attempt is not spent. `fault`: a technical fault with this code was the cause; the lead comes back after a pause that
      *  grows with the faults in a row, not at `due_at`, and is parked after several of them. */
     release: action(

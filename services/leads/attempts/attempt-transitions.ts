@@ -32,7 +32,8 @@ export async function renewLease(
   p: ParamsOf<"leads.extend">,
 ): Promise<ResultOf<"leads.extend">> {
   const renewed = await leads.transition(machine.renewLease(p, plusSeconds(clock.now(), p.lease_seconds)));
-  return { done: renewed !== null };
+  if (renewed) return { done: true };
+  return { done: false, outcome: (await leads.byLease(p.lead_id))?.outcome ?? null };
 }
 
 /**

@@ -34,6 +34,7 @@ export const EVENTS = [
   "finished",
   "dropped",
   "aborted",
+  "abort_refused",
   "closed",
   "report_queued",
   "report_tried",

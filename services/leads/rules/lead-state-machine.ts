@@ -262,6 +262,16 @@ export const abort = (
   },
 });
 
+/** PROCESSING -> same: an abort that lost the race against the claim. Who asked and why stay in the history. */
+export const refuseAbort = (
+  lead: Pick<LeadDoc, "_id">,
+  { reason, by }: { reason: string; by: string },
+  now: Date,
+): LeadTransition => ({
+  filter: { _id: lead._id, status: "PROCESSING" },
+  update: { $set: { updated_at: now }, ...historyEntry("abort_refused", now, { reason, by }) },
+});
+
 /** BACKLOG|RETRY -> same, parked and due now. Guard: it is parked, `due_at` as seen. */
 export const resume = (lead: Pick<LeadDoc, "_id" | "due_at">, by: string, now: Date): LeadTransition => ({
   filter: { _id: lead._id, status: WAITING, due_at: lead.due_at ?? null, "faults.parked_at": { $gt: EVER } },
