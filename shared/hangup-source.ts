@@ -29,8 +29,8 @@ export const NORMAL_REASONS: readonly string[] = [
 export const CARRIER_PARTIES = ["callee", "we", "timeout", "carrier"] as const;
 export type CarrierParty = (typeof CARRIER_PARTIES)[number];
 
-/** How the carrier's side of the media ended before any end of ours: closed in order, or broken off. */
-export const MEDIA_ENDS = ["closed", "broken"] as const;
+/** How the carrier's side of the media ended before any end of ours: closed in order, broken off, or lost while this process stood still, which says nothing. */
+export const MEDIA_ENDS = ["closed", "broken", "lost"] as const;
 export type MediaEnd = (typeof MEDIA_ENDS)[number];
 
 /** What is known of a call's end. */
@@ -84,6 +84,6 @@ export function hangupSourceOf(evidence: HangupEvidence): HangupSource {
   if (carrier !== null) return by(carrier);
   if (end === "time_limit") return by("timeout");
   if (asked !== null) return by("we", asked);
-  if (media !== null) return by(media === "closed" ? "callee" : "carrier");
+  if (media === "closed" || media === "broken") return by(media === "closed" ? "callee" : "carrier");
   return talk === "error" ? by("we", "conversation_failed") : by("unknown");
 }

@@ -26,8 +26,8 @@ function judged({ outcome, errors, hangup_by }: EndedLead, last: LedgerCall): st
   return [
     ...(outcome === "customer_hangup" && !byPerson ? ["the callee did not end an answered call"] : []),
     ...(last.answered && hangup_by === "callee" && !byPerson ? ["the callee is said to have ended it"] : []),
-    ...(byPerson && talked(last) && FAILURES.includes(outcome ?? "") && errors.length === 0
-      ? ["the callee hung up after a conversation, and no error is known"]
+    ...(byPerson && talked(last) && FAILURES.includes(outcome ?? "") && errors.length === 0 && hangup_by !== "unknown"
+      ? ["the callee hung up after a conversation, and neither is an error known nor the end unknown"]
       : []),
     ...(UNANSWERED.includes(outcome ?? "") && last.answered ? ["somebody answered"] : []),
   ].map(

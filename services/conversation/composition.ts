@@ -13,6 +13,7 @@ import { attachAudioLeg, attachTextLeg } from "./session/media-attachment.ts";
 import { preparedSessions } from "./session/prepared-sessions.ts";
 import { sessionSchema, type SessionDoc } from "./session/sessions.model.ts";
 import { sessionsRepository } from "./session/sessions.repository.ts";
+import { standstillWatch } from "./session/standstill-watch.ts";
 import { xmlDrivenConversations } from "./session/xml-driven-conversations.ts";
 import { StreamLeg } from "./transport/stream-leg.ts";
 import { textRelayLeg } from "./transport/text-relay-leg.ts";
@@ -36,7 +37,17 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
   const recordings = sessionRecordings({ env, ids, bus, clock, log });
   const { textRelay, audio } = pipelines({ env, clock, models, recordings });
   const leaving = new AbortController();
-  const sessionDeps = { bus, clock, log, env, sessions, web, evaluations, leaving: leaving.signal };
+  const sessionDeps = {
+    bus,
+    clock,
+    log,
+    env,
+    sessions,
+    web,
+    evaluations,
+    standstill: standstillWatch(clock),
+    leaving: leaving.signal,
+  };
   const conversations = liveConversations({
     ...sessionDeps,
     node_id,

@@ -34,6 +34,7 @@ test.each<[string, Partial<HangupEvidence>, string, string | null]>([
   ["nothing speaks for anybody", {}, "unknown", null],
   ["the media was closed in order before any end of ours", { media: "closed", talk: "customer" }, "callee", null],
   ["the media broke off", { media: "broken", talk: "customer" }, "carrier", null],
+  ["the media were lost while we stood still", { media: "lost", talk: "customer" }, "unknown", null],
   ["we had asked before the media closed", { media: "closed", talk: "customer", asked: "overdue" }, "we", "overdue"],
   ["the carrier says who, whatever the media looked like", { media: "broken", carrier: "callee" }, "callee", null],
   ["the callee was faster than our request", { asked: "media_missing", carrier: "callee" }, "callee", null],

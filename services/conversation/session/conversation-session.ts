@@ -22,6 +22,7 @@ import { DialogueLoop } from "./dialogue-loop.ts";
 import { externalEffects, type ExternalEffects } from "./external-effects.ts";
 import { progressWriter, type Progress } from "./progress-writer.ts";
 import type { SessionDoc } from "./sessions.model.ts";
+import type { StandstillWatch } from "./standstill-watch.ts";
 import type { SessionsRepository } from "./sessions.repository.ts";
 import { settleSession } from "./conversation-settlement.ts";
 
@@ -35,6 +36,7 @@ export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" |
   sessions: SessionsRepository;
   web: WebRequester;
   evaluations: Pick<CallEvaluations, "settle">;
+  standstill: StandstillWatch;
   /** Aborted when this process shuts down and its conversations are over. */
   leaving: AbortSignal;
 }
@@ -46,13 +48,15 @@ const MEDIA_ENDS: Partial<Record<StopReason, MediaEnd>> = { hung_up: "closed", l
  * The end of a conversation from the carrier's side: how its media ended by it; null: it was not ended so. That the carrier has ended the call may be known before the media end; how
  * they do says by whom.
  */
-function farEnd() {
+function farEnd({ stoodStill }: Pick<StandstillWatch, "stoodStill">) {
   let carriers = false;
   let media: MediaEnd | null = null;
   return {
     stopped(reason: StopReason, wasOver: boolean): void {
       if (!wasOver) carriers = reason in MEDIA_ENDS || reason === "carrier_ended";
-      if (carriers) media ??= MEDIA_ENDS[reason] ?? null;
+      const how = MEDIA_ENDS[reason] ?? null;
+      // a socket that is not answered is cut by the other side, whoever ended the call
+      if (carriers) media ??= how === "broken" && stoodStill() ? "lost" : how;
     },
     media: (): MediaEnd | null => media,
   };
@@ -93,7 +97,7 @@ export class ConversationSession {
   #transferred = false;
   #isReady = false;
   #leaseLost = false;
-  readonly #far = farEnd();
+  readonly #far: ReturnType<typeof farEnd>;
 
   constructor(
     deps: SessionDeps,
@@ -105,6 +109,7 @@ export class ConversationSession {
     const { _id: call_ref, lead_id, claim_no } = doc;
     this.call_ref = call_ref;
     this.#deps = deps;
+    this.#far = farEnd(deps.standstill);
     this.#doc = doc;
     this.#template = template;
     this.#answered = answered;
@@ -141,7 +146,7 @@ export class ConversationSession {
         this.#loop.dispatch({ type: "stopped", reason: "lease_lost" });
       },
     });
-    const deadlines = this.#startDeadlines();
+    const deadlines = [...this.#startDeadlines(), deps.standstill.begin()];
     this.#pipeline = open(this.#host());
     this.ended = this.#run(deadlines);
     this.#loop.start(this.#pipeline);

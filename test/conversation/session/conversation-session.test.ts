@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
+import { standstillWatch } from "../../../services/conversation/session/standstill-watch.ts";
 import { ConversationSession, type SessionDeps } from "../../../services/conversation/session/conversation-session.ts";
 import type { SessionDoc } from "../../../services/conversation/session/sessions.model.ts";
 import type { SessionsRepository } from "../../../services/conversation/session/sessions.repository.ts";
@@ -114,6 +115,7 @@ function hold(
     log,
     sessions,
     evaluations: { settle: (_over, settle) => settle(null) },
+    standstill: standstillWatch(clock),
     leaving: leaving.signal,
     web: async () => ({ ok: true, result: "" }),
     env: readEnv({ NODE_ENV: "test", ...options.env }),

@@ -38,13 +38,19 @@ test.each<[string, EndedLead, LedgerCall[], number]>([
     [call({ ended_by: "relay_end" })],
     1,
   ],
-  ["an error after a conversation that the callee ended", lead("call_error"), [call({ transcript: TALK })], 1],
+  [
+    "an error after a conversation that the callee ended",
+    lead("call_error", { hangup_by: "carrier" }),
+    [call({ transcript: TALK })],
+    1,
+  ],
   [
     "the same, with an error that is known",
     lead("call_error", { errors: ["CONVERSATION_LOST"] }),
     [call({ transcript: TALK })],
     0,
   ],
+  ["the same, openly unknown", lead("call_error"), [call({ transcript: TALK })], 0],
   ["a failed call of a callee who left before a word", lead("failed"), [call()], 0],
   ["busy, and somebody answered", lead("busy"), [call()], 1],
   [
