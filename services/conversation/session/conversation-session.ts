@@ -48,15 +48,17 @@ const MEDIA_ENDS: Partial<Record<StopReason, MediaEnd>> = { hung_up: "closed", l
  * The end of a conversation from the carrier's side: how its media ended by it; null: it was not ended so. That the carrier has ended the call may be known before the media end; how
  * they do says by whom.
  */
-function farEnd({ stoodStill }: Pick<StandstillWatch, "stoodStill">) {
+function farEnd({ stoodStill }: Pick<StandstillWatch, "stoodStill">, clock: ServiceDeps["clock"], max_ms: number) {
+  const limitMs = clock.monotonicMs() + max_ms;
   let carriers = false;
   let media: MediaEnd | null = null;
   return {
     stopped(reason: StopReason, wasOver: boolean): void {
       if (!wasOver) carriers = reason in MEDIA_ENDS || reason === "carrier_ended";
       const how = MEDIA_ENDS[reason] ?? null;
-      // a socket that is not answered is cut by the other side, whoever ended the call
-      if (carriers) media ??= how === "broken" && stoodStill() ? "lost" : how;
+      // a socket that is not answered is cut by the other side, whoever ended the call; past its limit the carrier may have ended it
+      const tells = how === "broken" ? !stoodStill() : clock.monotonicMs() < limitMs;
+      if (carriers && how !== null) media ??= tells ? how : "lost";
     },
     media: (): MediaEnd | null => media,
   };
@@ -109,7 +111,7 @@ export class ConversationSession {
     const { _id: call_ref, lead_id, claim_no } = doc;
     this.call_ref = call_ref;
     this.#deps = deps;
-    this.#far = farEnd(deps.standstill);
+    this.#far = farEnd(deps.standstill, deps.clock, doc.max_call_seconds * MS_PER_SECOND);
     this.#doc = doc;
     this.#template = template;
     this.#answered = answered;

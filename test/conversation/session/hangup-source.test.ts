@@ -73,6 +73,16 @@ test("media that close after our own goodbye say nothing of the callee", async (
   expect(sourceIn(t)).toEqual({ by: "agent", reason: null });
 });
 
+test("media that close past the call's longest length say nothing of who ended it", async () => {
+  const t = hold();
+  await t.pass(0);
+  const passing = t.clock.advance(100_000);
+  t.events().closed("closed"); // before any timer of the process, which stood still, can fire
+  await passing;
+  await t.session.ended;
+  expect(sourceIn(t)).toEqual({ by: "unknown", reason: null });
+});
+
 test("a dialer that does not answer keeps nobody waiting: what the conversation saw is settled", async () => {
   const t = hold({ bus: { "dialer.hangUp": () => new Promise(() => undefined) } });
   await t.pass(0);
