@@ -9,6 +9,7 @@ export const HANG_UP_REASONS = [
   /** The lead went on without this attempt. */ "baton_lost",
   /** The carrier never connected its media. */ "media_missing",
   /** The carrier could not connect its media. */ "media_failed",
+  /** The conversation could not begin in time: the callee heard a goodbye. */ "not_begun",
   /** The call outlived its longest length. */ "overdue",
   /** The process that led the conversation is gone. */ "conversation_lost",
   /** The conversation can't go on: its models fail, or a step of ours did. */ "conversation_failed",

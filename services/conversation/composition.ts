@@ -7,11 +7,13 @@ import { pipelines } from "./pipelines/pipeline-factory.ts";
 import { DeploymentModels } from "./providers/deployment-models.ts";
 import { webRequester } from "./providers/web-request.ts";
 import { sessionRecordings } from "./recording/session-recordings.ts";
-import { compiledTemplates } from "./session/compiled-templates.ts";
+import { compiledTemplates, type CompiledTemplate } from "./session/compiled-templates.ts";
+import type { FarewellSpeech } from "./pipelines/goodbyes.ts";
+import { frameClock } from "./transport/frame-clock.ts";
 import { liveConversations, type MediaAttachment } from "./session/live-conversations.ts";
 import { attachAudioLeg, attachTextLeg } from "./session/media-attachment.ts";
 import { preparedSessions } from "./session/prepared-sessions.ts";
-import { sessionSchema, type SessionDoc } from "./session/sessions.model.ts";
+import { sessionSchema, type PlannedSession } from "./session/sessions.model.ts";
 import { sessionsRepository } from "./session/sessions.repository.ts";
 import { standstillWatch } from "./session/standstill-watch.ts";
 import { xmlDrivenConversations } from "./session/xml-driven-conversations.ts";
@@ -35,7 +37,8 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
   const web = webRequester({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE }, clock);
   const evaluations = callEvaluations({ bus, clock, log, model: (template) => models.evaluation(template) });
   const recordings = sessionRecordings({ env, ids, bus, clock, log });
-  const { textRelay, audio } = pipelines({ env, clock, models, recordings });
+  const beats = frameClock(clock);
+  const { textRelay, audio } = pipelines({ env, clock, models, recordings, beats });
   const leaving = new AbortController();
   const sessionDeps = {
     bus,
@@ -56,16 +59,34 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
     most: MAX_CONVERSATIONS,
     leave: () => leaving.abort(),
   });
-  const xmlDriven = xmlDrivenConversations({ clock, node_id, sessions, templates, conversations, pipeline: textRelay });
+  const xmlDriven = xmlDrivenConversations({
+    bus,
+    env,
+    clock,
+    node_id,
+    sessions,
+    templates,
+    prepared,
+    conversations,
+    pipeline: textRelay,
+  });
   const warmer = speechCacheWarmer({ clock, speech: (template) => models.cascade(template).speech });
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, mediaPort() ?? env.MEDIA_PORT);
   const preparation = { env, clock, ids, sessions, prepared, templates, warmer, url };
 
-  /** The pipeline that a session was prepared for, on its socket. */
-  const attach = (socket: WebSocket, doc: SessionDoc): MediaAttachment =>
-    doc.engine === "relay"
+  const speechOf = ({ template }: CompiledTemplate): FarewellSpeech | null => {
+    try {
+      return { clock, frames: beats, speech: models.cascade(template).speech };
+    } catch {
+      return null; // the deployment synthesises no speech
+    }
+  };
+
+  /** The pipeline that a session was prepared for, on its socket. Of media that nothing is known of, text is spoken on if any. */
+  const attach = (socket: WebSocket, doc: PlannedSession | null): MediaAttachment =>
+    doc === null || doc.engine === "relay"
       ? attachTextLeg(textRelayLeg(socket), textRelay, clock)
-      : attachAudioLeg(new StreamLeg(socket, doc.stream), (template) => audio(template, doc), clock);
+      : attachAudioLeg(new StreamLeg(socket, doc.stream), (template) => audio(template, doc), clock, speechOf);
 
   return { sessions, prepared, evaluations, recordings, conversations, xmlDriven, warmer, preparation, url, attach };
 }

@@ -94,7 +94,8 @@ export default service(
           log,
           maxSockets: MAX_CONVERSATIONS,
           admit: conversations.admit,
-          onSocket: (socket, doc) => void conversations.run(parts.attach(socket, doc), doc),
+          onSocket: (socket, admission) =>
+            void conversations.run(parts.attach(socket, admission.session ?? admission.planned), admission),
         });
         leftovers = recoverRecordings(deps, recordings);
         log.info({ event: "conversation.listening", url: parts.url() }, "Carriers can connect.");

@@ -1,6 +1,6 @@
 import { within } from "../../shared/time/deadline.ts";
 import { service } from "../../shared/bus/bus.ts";
-import { endAfterMedia, endCall, sendDtmf, transferCall } from "./call/call-control.ts";
+import { callCommands, endAfterMedia, endCall } from "./call/call-control.ts";
 import { callHistory } from "./call/call-history.ts";
 import { startLoops, type Loops } from "./call/call-sweep.ts";
 import { receiveCallback } from "./callbacks/receive-callback.ts";
@@ -39,14 +39,7 @@ export default service("dialer", (deps) => {
         const known = media === undefined ? undefined : await endAfterMedia(parts, call_ref, reason, media);
         return known === undefined ? {} : { known };
       },
-      async transfer({ call_ref, to }) {
-        await transferCall(parts, call_ref, to);
-        return {};
-      },
-      async sendDtmf({ call_ref, digits }) {
-        await sendDtmf(parts, call_ref, digits);
-        return {};
-      },
+      ...callCommands(parts),
       inboundCalls: (params) => listInbound(parts.inboundCalls, params),
       recorded: (params) => ownRecorded(parts, params),
       recordingOf: ({ call_id }) => recordingOf(parts, call_id),

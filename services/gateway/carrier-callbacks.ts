@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { ParamsOf } from "../../shared/bus/bus.ts";
 import { codeOf, fail } from "../../shared/errors.ts";
-import type { Log } from "../../shared/process/log.ts";
+import type { ProcessDeps } from "../../shared/process/process-deps.ts";
 import { readBytes, textOf } from "./http/body.ts";
 import { documentWaitMs, type Farewells } from "./carrier-farewells.ts";
 import { answer, type Handler, type Refuser } from "./http/exchange.ts";
@@ -24,7 +24,11 @@ export const singleHeaders = (headers: IncomingHttpHeaders): Record<string, stri
  * No token: the dialer checks the carrier's signature. While the dialer is away a carrier that asks for a document gets one that ends the call
  * politely; else the answer is 503, so that the carrier tries again.
  */
-export function carrierCallbacks(refused: Refuser, farewells: Pick<Farewells, "after">, log: Log): Handler {
+export function carrierCallbacks(
+  refused: Refuser,
+  farewells: Pick<Farewells, "after">,
+  { env, log }: Pick<ProcessDeps, "env" | "log">,
+): Handler {
   return async (exchange) => {
     const { req, res, bus, path, target } = exchange;
     try {
@@ -42,7 +46,7 @@ export function carrierCallbacks(refused: Refuser, farewells: Pick<Farewells, "a
         headers: singleHeaders(req.headers),
         body,
       };
-      const timeout_ms = documentWaitMs(callback.kind);
+      const timeout_ms = documentWaitMs(callback.kind, env);
       const document = await bus
         .call("dialer.carrierEvent", callback as Callback, timeout_ms === undefined ? {} : { timeout_ms }) // the dialer validates it
         .catch((error: unknown) => {

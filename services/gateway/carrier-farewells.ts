@@ -13,20 +13,20 @@ const FALLBACK_LANGUAGE = "en";
 /** Where the address asked is only read for its query. */
 const ANY_ORIGIN = "http://localhost";
 
-/**
- * How long a document is waited for, ms. Whoever answered hears nothing until it comes; a later one may take as long as the conversation's own limit
- * for an answer and a little.
- */
-const WAIT_MS: Readonly<Record<string, number>> = {
-  answer: 4000,
-  turn: 10_000,
-  inbound: 10_000,
-  "relay-end": 10_000,
-  stream: 10_000,
-};
+/** A turn's document may take as long as the conversation's own limit for an answer and a little, ms. */
+const TURN_MS = 10_000;
+/** The document's way to the carrier and the callee, ms. */
+const WAY_MS = 200;
+/** Callbacks to which a silent person waits for the document: who answered, and whose media are over. */
+const WAITED_FOR: readonly (string | undefined)[] = ["answer", "relay-end", "stream"];
+const TURNS: readonly (string | undefined)[] = ["turn", "inbound"];
 
-/** How long the dialer is waited for with a callback of this kind; undefined: as its contract says. */
-export const documentWaitMs = (kind: string | undefined): number | undefined => WAIT_MS[kind ?? ""];
+/** How long the dialer is waited for with a callback of this kind, ms; undefined: as its contract says. */
+export const documentWaitMs = (
+  kind: string | undefined,
+  env: Pick<ProcessDeps["env"], "ANSWER_LIMIT_MS">,
+): number | undefined =>
+  WAITED_FOR.includes(kind) ? env.ANSWER_LIMIT_MS - WAY_MS : TURNS.includes(kind) ? TURN_MS : undefined;
 
 /** Documents that end a call politely while the dialer is away. */
 export interface Farewells {

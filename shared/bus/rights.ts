@@ -71,6 +71,7 @@ const CALLERS: Callers = {
     hangUp: ["conversation", "leads"],
     transfer: ["conversation"],
     sendDtmf: ["conversation"],
+    askAgain: ["conversation"],
     recorded: ["conversation"],
     reconcile: ["leads"],
     recordingOf: ["leads"],

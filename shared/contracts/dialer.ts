@@ -199,6 +199,12 @@ export const dialer = {
     sendDtmf: action(Strict({ call_ref: CallRef, digits: Type.String({ pattern: "^[0-9*#w]{1,32}$" }) }), Nothing, {
       timeout_ms: 20_000,
     }),
+    /** An XML-driven call has something to say at once: its carrier is made to ask for the document that follows this turn. VALIDATION_FAILED: the call is not in progress. */
+    askAgain: action(
+      Strict({ call_ref: CallRef, turn: Type.Integer({ minimum: 0, maximum: 1_000_000 }), language: Text(35) }),
+      Nothing,
+      { timeout_ms: 20_000, since: "0.3.0" },
+    ),
     /** Facts about an attempt whose lease ran out; may ask the carrier. */
     reconcile: action(Strict({ lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) }), Verdict, {
       timeout_ms: 25_000,

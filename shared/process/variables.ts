@@ -186,6 +186,13 @@ export const VARIABLES = {
     default: 90,
     doc: "how long a carrier is asked for a call whose request was never answered before it counts as never placed",
   },
+  ANSWER_LIMIT_MS: {
+    kind: "integer",
+    min: 1000,
+    max: 30_000,
+    default: 2000,
+    doc: "who answered hears something within this long, or the call ends politely, also while database or bus are away",
+  },
   OPENAI_API_KEY: { kind: "text", secret: true, doc: "key of the language model endpoint" },
   OPENAI_BASE_URL: { kind: "url", doc: "OpenAI-compatible endpoint; default OpenAI's own" },
   OPENAI_MODEL: { kind: "text", doc: "model name; required by the conversation service" },

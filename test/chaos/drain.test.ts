@@ -116,8 +116,8 @@ test(
       PATIENCE_MS,
       POLL_MS,
     );
-    const ids = await push(MEDIA);
-    const { calls, gone } = await shutDown(ids, CALLS_EACH);
+    const ids = (await Promise.all([MEDIA, XML].map(push))).flat();
+    const { calls, gone } = await shutDown(ids, 2 * CALLS_EACH);
     await gone;
     const goodbye = phrasesFor("en").trouble;
     const heard = (await product.ledger()).filter((entry) => entry.kind === "heard");

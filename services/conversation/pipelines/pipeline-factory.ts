@@ -1,11 +1,11 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { CompiledTemplate } from "../session/compiled-templates.ts";
-import { frameClock } from "../transport/frame-clock.ts";
+import type { FrameClock } from "../transport/frame-clock.ts";
 import type { SessionRecordings } from "../recording/session-recordings.ts";
 import type { MediaLeg, TextLeg } from "../transport/port.ts";
 import { phrasesFor } from "../../../shared/phrases.ts";
 import type { DeploymentModels } from "../providers/deployment-models.ts";
-import type { SessionDoc } from "../session/sessions.model.ts";
+import type { PlannedSession } from "../session/sessions.model.ts";
 import { cascadedProcessor } from "./cascaded/cascaded-processor.ts";
 import type { PipelineFactory } from "./port.ts";
 import { realtimeProcessor } from "./realtime/realtime-processor.ts";
@@ -19,16 +19,17 @@ const REALTIME_LISTENER = "gpt-transcribe";
 export interface PipelinesDeps extends Pick<ServiceDeps, "env" | "clock"> {
   models: DeploymentModels;
   recordings: Pick<SessionRecordings, "record">;
+  /** Of all calls of the process. */
+  beats: FrameClock;
 }
 
 /** The pipelines of a process. Each refuses with NOT_AVAILABLE what the deployment has no models for. */
-export function pipelines({ env, clock, models, recordings }: PipelinesDeps) {
-  const beats = frameClock(clock);
+export function pipelines({ env, clock, models, recordings, beats }: PipelinesDeps) {
   const preemptive = env.PREEMPTIVE_GENERATION;
 
   const processorOf = (
     { template }: CompiledTemplate,
-    engine: SessionDoc["engine"],
+    engine: PlannedSession["engine"],
   ): AudioPipelineOptions["processor"] => {
     if (engine === "realtime") {
       const { base_url, key, model, voice } = models.realtime(template);
@@ -45,7 +46,7 @@ export function pipelines({ env, clock, models, recordings }: PipelinesDeps) {
     textRelay: ({ template }: CompiledTemplate): PipelineFactory<TextLeg> =>
       textRelayPipeline(models.chat(template), clock),
     /** We do the speech, by the pipeline the conversation was prepared for. */
-    audio: (compiled: CompiledTemplate, { _id, engine, stream, record }: SessionDoc): PipelineFactory<MediaLeg> =>
+    audio: (compiled: CompiledTemplate, { _id, engine, stream, record }: PlannedSession): PipelineFactory<MediaLeg> =>
       audioPipeline({
         clock,
         frameClock: beats,

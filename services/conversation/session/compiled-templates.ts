@@ -26,9 +26,13 @@ function compile(template: TemplateRecord): CompiledTemplate {
 /** Gives template versions, compiled once: a version never changes. Keeps those used last. */
 export function compiledTemplates() {
   const cache = recencyCache<CompiledTemplate>({ max: MAX_KEPT });
+  const keyOf = (template_id: string, version: number): string => `${template_id}:${version}`;
   return {
+    /** One that was got before; null: it is not kept. */
+    known: (template_id: string, version: number): CompiledTemplate | null =>
+      cache.get(keyOf(template_id, version)) ?? null,
     async get(bus: Bus, template_id: string, version: number): Promise<CompiledTemplate> {
-      const key = `${template_id}:${version}`;
+      const key = keyOf(template_id, version);
       const known = cache.get(key);
       if (known) return known;
       const compiled = compile(await bus.call("config.templateVersion", { template_id, version }));

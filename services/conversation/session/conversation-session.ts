@@ -261,7 +261,6 @@ export class ConversationSession {
     for (const cancel of deadlines) cancel();
     // the pipeline has reported that the leg is gone; a transfer under way may still have a result
     await this.#loop.untilEnded();
-    await this.#progress.settled();
     const { lead_id, claim_no } = this.#doc;
     await settleSession(
       { ...this.#deps, log: this.#log, lease: this.#lease },
@@ -277,5 +276,6 @@ export class ConversationSession {
         lease_lost: this.#leaseLost,
       },
     );
+    await this.#progress.settled(); // last: a write that hangs must hold nothing up
   }
 }

@@ -1,9 +1,9 @@
 import type { ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { taskSet, within, type TaskSet } from "../../../shared/time/deadline.ts";
-import { fail } from "../../../shared/errors.ts";
-import { sha256 } from "../../../shared/ids.ts";
+import { codeOf } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
-import type { UpgradeRequest } from "../transport/media-server.ts";
+import { exponentialMs } from "../../../shared/time/backoff.ts";
+import { mediaAdmission, type Admission } from "./media-admission.ts";
 import type { CompiledTemplate, CompiledTemplates } from "./compiled-templates.ts";
 import {
   type AnsweredCall,
@@ -13,11 +13,15 @@ import {
   type SessionSignal,
 } from "./conversation-session.ts";
 import type { PreparedSessions } from "./prepared-sessions.ts";
-import type { SessionDoc } from "./sessions.model.ts";
+import type { PlannedSession, SessionDoc } from "./sessions.model.ts";
 
 /** Tries to take a call over from the dialer, and the pause between them. */
 const JOIN_TRIES = 3;
 const JOIN_PAUSE_MS = 500;
+/** The dialer is told for so long that a call has not begun, with pauses that grow between these bounds, ms. */
+const TELL_FOR_MS = 600_000;
+const TELL_BASE_MS = 250;
+const TELL_MAX_MS = 5000;
 /** How often a shutdown looks whether calls are left. */
 const LOOK_EVERY_MS = 100;
 /** Without a goodbye a conversation gets this long to end by itself. */
@@ -27,8 +31,10 @@ const AT_ONCE_MS = 1000;
 export interface MediaAttachment {
   /** How its pipeline is opened. NOT_AVAILABLE where the deployment lacks what that needs. */
   openPipeline(template: CompiledTemplate): OpenPipeline;
-  /** Rejects the media politely and within a time limit. */
+  /** Rejects the media without a word, within a time limit. */
   dismiss(): Promise<void>;
+  /** Says that something went wrong, in the template's language, and ends the call; within a time limit. */
+  farewell(template: CompiledTemplate | null): Promise<void>;
 }
 
 /** What conversations are run with. */
@@ -42,18 +48,44 @@ export interface LiveConversationsDeps extends SessionDeps {
   leave(): void;
 }
 
-/** Asks the dialer to hand the call over to this node; a transient error is tried again. */
+/** Asks the dialer to hand the call over to this node; a transient error is tried again, until it is too late for a conversation. */
 async function joinCall(
   { bus, clock, node_id }: Pick<LiveConversationsDeps, "bus" | "clock" | "node_id">,
   call_ref: string,
+  late: AbortSignal,
 ): Promise<ResultOf<"dialer.joined">> {
   for (let tries = 1; ; tries++) {
     try {
       return await bus.call("dialer.joined", { call_ref, node_id });
     } catch (error) {
-      if (tries >= JOIN_TRIES) throw error;
-      await clock.wait(JOIN_PAUSE_MS);
+      if (tries >= JOIN_TRIES || late.aborted) throw error;
+      await clock.wait(JOIN_PAUSE_MS, late);
     }
+  }
+}
+
+/** Ends a call whose conversation could not begin in time: a goodbye, and the dialer is told until it knows. */
+async function endUnbegun(
+  { bus, clock, log, leaving, templates }: LiveConversationsDeps,
+  media: MediaAttachment,
+  planned: PlannedSession | null,
+  code: string,
+): Promise<void> {
+  log.error(
+    { event: "talk.not_begun_in_time", lead_id: planned?.lead_id, claim_no: planned?.claim_no, code },
+    "A conversation could not begin in time; its call is ended with a goodbye.",
+  );
+  await media.farewell(planned && templates.known(planned.template_id, planned.template_version));
+  if (planned === null) return;
+  const { _id: call_ref } = planned;
+  const untilMs = clock.monotonicMs() + TELL_FOR_MS;
+  for (let tries = 0; !leaving.aborted && clock.monotonicMs() < untilMs; tries++) {
+    const told = await bus.call("dialer.hangUp", { call_ref, reason: "not_begun" }).then(
+      () => true,
+      () => false,
+    );
+    if (told) return;
+    await clock.wait(exponentialMs(tries, TELL_BASE_MS, TELL_MAX_MS), leaving);
   }
 }
 
@@ -97,19 +129,47 @@ interface Here {
   handingOver: Map<string, SessionSignal[]>;
 }
 
-/** Takes the call over and leads its conversation to the end. */
+/** What a conversation is begun with. */
+interface TakenOver {
+  template: CompiledTemplate;
+  open: OpenPipeline;
+  joined: ResultOf<"dialer.joined">;
+  signals: readonly SessionSignal[];
+}
+
+/** Takes the call over from the dialer. */
+async function takeOver(
+  deps: LiveConversationsDeps,
+  handingOver: Here["handingOver"],
+  media: MediaAttachment,
+  doc: SessionDoc,
+  late: AbortSignal,
+): Promise<TakenOver | null> {
+  // the template first: after the lease is taken, no error may prevent settling
+  const template = await deps.templates.get(deps.bus, doc.template_id, doc.template_version);
+  if (late.aborted) return null;
+  const open = media.openPipeline(template);
+  const signals: SessionSignal[] = [];
+  handingOver.set(doc._id, signals);
+  const joined = await joinCall(deps, doc._id, late).finally(() => handingOver.delete(doc._id));
+  return { template, open, joined, signals };
+}
+
+/** Takes the call over and leads its conversation to the end. `due_ms`: when it is too late for a conversation, monotonic. */
 async function converse(
   deps: LiveConversationsDeps,
   { live, handingOver }: Here,
   media: MediaAttachment,
   doc: SessionDoc,
+  due_ms: number,
 ): Promise<void> {
-  // the template first: after the lease is taken, no error may prevent settling
-  const template = await deps.templates.get(deps.bus, doc.template_id, doc.template_version);
-  const open = media.openPipeline(template);
-  const signals: SessionSignal[] = [];
-  handingOver.set(doc._id, signals);
-  const joined = await joinCall(deps, doc._id).finally(() => handingOver.delete(doc._id));
+  const late = new AbortController();
+  const taking = takeOver(deps, handingOver, media, doc, late.signal);
+  const inTime = await within(deps.clock, due_ms - deps.clock.monotonicMs(), taking).catch((error: unknown) => error);
+  late.abort(null);
+  const taken = inTime === true ? await taking : null;
+  if (taken === null) return endUnbegun(deps, media, doc, inTime === false ? "TIMEOUT" : codeOf(inTime));
+  const { template, open, joined, signals } = taken;
   if (!joined.go) return turnAway(deps, media, doc);
   const answered = answeredCall(joined, deps.clock);
   const session = new ConversationSession(deps, doc, template, answered, open);
@@ -140,7 +200,7 @@ const ending = ({ clock, leave }: LiveConversationsDeps, { live }: Here, running
 
 /** All live conversations of this process. */
 export function liveConversations(deps: LiveConversationsDeps) {
-  const { bus, clock, log, node_id, sessions, prepared, most } = deps;
+  const { log, prepared, most } = deps;
   const here: Here = { live: new Map(), handingOver: new Map() };
   const { live, handingOver } = here;
   const running = taskSet();
@@ -149,29 +209,26 @@ export function liveConversations(deps: LiveConversationsDeps) {
   /** Calls under way, those included that ring and may join here. */
   const calls = (): number => running.size + prepared.count();
 
+  /** Does something with media; never rejects. */
+  const attend = async (call_ref: string | undefined, conversation: Promise<void>): Promise<void> => {
+    const attended = conversation.catch((error: unknown) =>
+      log.error(
+        { event: "talk.failed", call_ref, error: errorForLog(error) },
+        "A conversation broke off; the sweep recovers its attempt.",
+      ),
+    );
+    running.add(attended);
+    if (call_ref !== undefined) prepared.drop(call_ref);
+    await attended;
+  };
+
   return {
-    /** The session a carrier's socket is for; null: token or signature is wrong. Consumes the token. BUSY: no room. */
-    async admit({ provider, token, path, headers }: UpgradeRequest): Promise<SessionDoc | null> {
-      if (full()) fail("BUSY", "This process runs as many conversations as it can.");
-      const hash = sha256(token);
-      if (!(await sessions.peek(hash, provider, clock.now()))) return null;
-      // a wrong signature must not consume the token
-      const { valid } = await bus.call("dialer.verifyUpgrade", { provider, path, headers });
-      return valid ? sessions.redeem(hash, provider, node_id, clock.now()) : null;
-    },
-    /** Runs the conversation on media that was admitted; never rejects. */
-    async run(media: MediaAttachment, doc: SessionDoc): Promise<void> {
-      const conversation = converse(deps, here, media, doc).catch(async (error: unknown) => {
-        log.error(
-          { event: "talk.failed", lead_id: doc.lead_id, claim_no: doc.claim_no, error: errorForLog(error) },
-          "A conversation could not begin; the sweep recovers its attempt.",
-        );
-        if (!live.has(doc._id)) await media.dismiss();
-      });
-      running.add(conversation);
-      prepared.drop(doc._id);
-      await conversation;
-    },
+    admit: mediaAdmission({ ...deps, full }),
+    /** Runs the conversation on media that were admitted, or ends their call with a goodbye; never rejects. */
+    run: (media: MediaAttachment, admission: Admission): Promise<void> =>
+      admission.session === null
+        ? attend(admission.planned?._id, endUnbegun(deps, media, admission.planned, "TIMEOUT"))
+        : attend(admission.session._id, converse(deps, here, media, admission.session, admission.due_ms)),
     /** Signals a conversation, also one whose hand-over is still under way: voicemail detection may overtake it. Unknown calls are ignored. */
     signal(call_ref: string, signal: SessionSignal): void {
       const session = live.get(call_ref);

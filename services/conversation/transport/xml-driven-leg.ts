@@ -22,12 +22,14 @@ export interface XmlDrivenLegDeps {
   voice: string | null;
   /** Of the call's carrier. */
   tempo: CarrierTempo;
+  /** The first answer comes within this long: who answered waits for it, and the gateway ends a call whose first document does not come. */
+  first_reply_ms: number;
+  /** Makes the carrier ask for the document after this turn now. */
+  summon(turn: number): void;
 }
 
 /** A carrier is answered within this long, whether or not the conversation has an answer. */
 export const REPLY_TIMEOUT_MS = 8000;
-/** The first time sooner: the gateway ends a call whose first document does not come (services/gateway/carrier-farewells.ts). */
-export const FIRST_REPLY_TIMEOUT_MS = 2000;
 /** Bounds of the listening time that carriers accept, seconds. */
 const MIN_LISTEN_SECONDS = 5;
 const MAX_LISTEN_SECONDS = 60;
@@ -112,6 +114,8 @@ export class XmlDrivenLeg implements TextLeg {
   }
 
   end(): void {
+    // the carrier listens, and would ask only when the customer has spoken or was silent for long
+    if (!this.#ending && !this.#closed && !this.#pending && this.#last) this.#deps.summon(this.#number);
     this.#ending = true;
     this.#answer();
   }
@@ -192,7 +196,7 @@ export class XmlDrivenLeg implements TextLeg {
     const pending: PendingReply = {
       reply,
       resolve,
-      stopTimer: startTimer(this.#deps.clock, this.#last ? REPLY_TIMEOUT_MS : FIRST_REPLY_TIMEOUT_MS, () => {
+      stopTimer: startTimer(this.#deps.clock, this.#last ? REPLY_TIMEOUT_MS : this.#deps.first_reply_ms, () => {
         if (this.#pending === pending) this.#deliver({ kind: "again" });
       }),
     };

@@ -1,3 +1,4 @@
+import type { Handlers, ParamsOf } from "../../../shared/bus/bus.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -68,7 +69,7 @@ async function inProgress(deps: DialerParts, ref: string, what: string): Promise
 }
 
 /** Transfers a live, answered call to another number. VALIDATION_FAILED when there is none. */
-export async function transferCall(deps: DialerParts, ref: string, to: string): Promise<void> {
+async function transferCall(deps: DialerParts, ref: string, to: string): Promise<void> {
   const { call, handle, provider } = await inProgress(deps, ref, "transferred");
   await deps.carriers
     .of(provider)
@@ -76,10 +77,34 @@ export async function transferCall(deps: DialerParts, ref: string, to: string): 
 }
 
 /** Sends DTMF to the callee. VALIDATION_FAILED when there is no call in progress, NOT_AVAILABLE where the conversation's own channel does it. */
-export async function sendDtmf(deps: DialerParts, ref: string, digits: string): Promise<void> {
+async function sendDtmf(deps: DialerParts, ref: string, digits: string): Promise<void> {
   const { handle, provider } = await inProgress(deps, ref, "sent keys");
   const carrier = deps.carriers.of(provider);
   if (carrier.capabilities.dtmf !== "command")
     fail("NOT_AVAILABLE", `The carrier of ${provider} presses keys in the talk's own channel.`);
   await carrier.sendDtmf(handle, digits);
 }
+
+/** Makes the carrier of an XML-driven call ask for its next document now. VALIDATION_FAILED when there is no call in progress, NOT_AVAILABLE where documents lead none. */
+async function askAgain(deps: DialerParts, { call_ref, turn, language }: ParamsOf<"dialer.askAgain">): Promise<void> {
+  const { handle, provider } = await inProgress(deps, call_ref, "led on");
+  const carrier = deps.carriers.of(provider);
+  if (carrier.askAgain === undefined) fail("NOT_AVAILABLE", `The carrier of ${provider} asks for no documents.`);
+  await carrier.askAgain(handle, { base: callbackBase(deps.env, provider), call_ref, turn, language });
+}
+
+/** The actions by which a conversation commands its call. */
+export const callCommands = (deps: DialerParts): Handlers<"dialer", "transfer" | "sendDtmf" | "askAgain"> => ({
+  async transfer({ call_ref, to }) {
+    await transferCall(deps, call_ref, to);
+    return {};
+  },
+  async sendDtmf({ call_ref, digits }) {
+    await sendDtmf(deps, call_ref, digits);
+    return {};
+  },
+  async askAgain(params) {
+    await askAgain(deps, params);
+    return {};
+  },
+});

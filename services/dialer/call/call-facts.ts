@@ -26,6 +26,10 @@ const SAID: Partial<Record<HangUpReason, { code: string; message: string }>> = {
     message:
       "The call was answered, but the carrier could not connect its sound to the conversation service; the call was ended.",
   },
+  not_begun: {
+    code: "NOT_BEGUN",
+    message: "The call was answered, but its conversation could not begin in time; it was ended with a goodbye.",
+  },
   aborted: { code: "ABORTED", message: "The lead was aborted; the call was ended." },
   overdue: { code: "CALL_OVERDUE", message: "The call outlived its longest length; it was ended." },
 };

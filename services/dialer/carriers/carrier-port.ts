@@ -259,12 +259,11 @@ export interface CarrierPort {
   hangUp(call: CallHandle, answered: boolean): Promise<void>;
   /** Connects a live call to another number. `callback`: where the carrier may ask for a document about it. DEPENDENCY_DOWN, CALL_REFUSED. */
   transfer(call: CallHandle, to: string, from: string, callback: { base: string; call_ref: string }): Promise<void>;
+  /** Makes the carrier ask this address for the next document of a live call at once, whatever it does there; only carriers that are led by documents. DEPENDENCY_DOWN, CALL_REFUSED. */
+  askAgain?(call: CallHandle, at: { base: string; call_ref: string; turn: number; language: string }): Promise<void>;
   /** Sends DTMF (0-9 * # w) to the callee, where capabilities.digits is "command". DEPENDENCY_DOWN, CALL_REFUSED. */
   sendDtmf(call: CallHandle, digits: string): Promise<void>;
-  /**
-   * Begins to record the live call in two channels, where capabilities.recording is "command"; the callback gets its end. DEPENDENCY_DOWN,
-   * CALL_REFUSED.
-   */
+  /** Begins to record the live call in two channels, where capabilities.recording is "command"; the callback gets its end. DEPENDENCY_DOWN, CALL_REFUSED. */
   record(call: CallHandle, how: { callback_base: string; call_ref: string; limit_seconds: number }): Promise<void>;
   /** Opens a recording for reading. RECORDING_NOT_FOUND when the carrier has it no more, RECORDING_NOT_READY when not yet, DEPENDENCY_DOWN. */
   openRecording(recording: CarrierRecording): Promise<RecordingStream>;

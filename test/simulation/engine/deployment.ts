@@ -36,6 +36,7 @@ export function simulatedEnv(scene: Scene): Env {
     WEBHOOK_ALLOW_PRIVATE: "true",
     SCHEDULER_INTERVAL_MS: String(random.pick([2000, 5000, 10_000])),
     SWEEP_INTERVAL_MS: String(random.pick([4000, 10_000])),
+    ANSWER_LIMIT_MS: "30000",
     SHUTDOWN_GRACE_SECONDS: "30",
     SCHEDULER_BATCH: String(random.pick([2, 10, 100])),
     PROVIDER_ONE_CALLS_PER_SECOND: String(scene.load?.calls_per_second ?? random.pick([0, 1, 2, 5])),

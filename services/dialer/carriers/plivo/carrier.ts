@@ -5,7 +5,7 @@ import { emptyDocument, xmlAnswer } from "../xml.ts";
 import { CALL_FIELD, inboundOf, streamIn, translate } from "./callbacks.ts";
 import { onLeg } from "./commands.ts";
 import { bare, dialBody } from "./dial-request.ts";
-import { dialDocument, farewellDocument, inboundDocument, streamDocument, turnDocument } from "./documents.ts";
+import { dialDocument, farewellDocument, inboundDocument, streamDocument, turnDocument, turnUrl } from "./documents.ts";
 import { createLookup, type Lookup } from "./lookup.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
 import { dialAnswerOf } from "./refusals.ts";
@@ -69,6 +69,21 @@ const CAPABILITIES: Capabilities = {
   dtmf: "command",
 };
 
+type Next = Parameters<NonNullable<CarrierPort["askAgain"]>>[1];
+
+/** Sends the call to the document that follows a turn, whatever it does now. */
+const askAgain = (
+  rest: PlivoRest,
+  lookup: Lookup,
+  call: CallHandle,
+  { base, call_ref, ...turn }: Next,
+): Promise<void> => {
+  const aleg_url = turnUrl({ callback_base: base, call_ref }, turn);
+  return onLeg(lookup, call, (leg) => rest.post(callPath(leg), { legs: "aleg", aleg_url, aleg_method: "POST" })).catch(
+    (error: unknown) => refusedCommand("the next document", error),
+  );
+};
+
 /** Plivo behind the port. Nothing of its vocabulary passes this folder. */
 export function plivoCarrier(options: PlivoOptions): CarrierPort {
   const rest = openRest(options);
@@ -88,6 +103,7 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
           aleg_method: "POST",
         }),
       ).catch((error: unknown) => refusedCommand("the transfer", error)),
+    askAgain: (call, at) => askAgain(rest, lookup, call, at),
     sendDtmf: (call, digits) =>
       onLeg(lookup, call, (leg) => rest.post(`${callPath(leg)}DTMF/`, { digits })).catch((error: unknown) =>
         refusedCommand("the keys", error),

@@ -56,7 +56,7 @@ const hangUp = element("Hangup");
 const redirect = (url: string): string => element("Redirect", { method: "POST" }, escaped(url));
 
 /** The address asked next. The number distinguishes a retry of this question from the same answer given again. */
-const turnUrl = (
+export const turnUrl = (
   { callback_base, call_ref }: Place,
   { turn, language }: Pick<XmlTurnReply, "turn" | "language">,
 ): string => `${callback_base}/turn/${call_ref}?turn=${turn}&${LANGUAGE_FIELD}=${encodeURIComponent(language)}`;
