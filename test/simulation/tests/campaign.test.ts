@@ -11,7 +11,7 @@ const HUNT_FROM: Record<string, number> = {
   "no-tombstone": 85,
   "settle-without-fence": 100,
   "release-without-fence": 20,
-  "no-fence-at-answer": 45,
+  "no-fence-at-answer": 180,
 };
 const PATIENCE_MS = 240_000;
 
