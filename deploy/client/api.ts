@@ -3026,7 +3026,7 @@ export interface components {
             readonly summary: string;
             readonly gates: readonly {
                 /** @enum {unknown} */
-                readonly gate: "status" | "phone_number" | "template" | "expiry" | "parked" | "due" | "former_call_open" | "deployment" | "merchant" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
+                readonly gate: "status" | "phone_number" | "template" | "expiry" | "parked" | "due" | "former_call_open" | "callee_busy" | "deployment" | "merchant" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
                 /** @enum {unknown} */
                 readonly verdict: "pass" | "hold" | "drop" | "not_judged";
                 readonly detail: string;

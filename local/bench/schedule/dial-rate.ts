@@ -1,6 +1,6 @@
 import mongoose from "mongoose";
 import { INTENT_DEADLINE_MS } from "../../../services/dialer/call/call-deadlines.ts";
-import { intent } from "../../../services/dialer/call/call-state-machine.ts";
+import { intent } from "../../../services/dialer/call/new-calls.ts";
 import { callSchema } from "../../../services/dialer/call/calls.model.ts";
 import { createCalls, type Calls } from "../../../services/dialer/call/calls.repository.ts";
 import leadsService from "../../../services/leads/leads.service.ts";

@@ -1,12 +1,10 @@
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
 import type { VoicemailAction } from "../../../shared/contracts/records/configuration.ts";
-import type { DialJob } from "../../../shared/contracts/dialer.ts";
-import { callRef } from "../../../shared/ids.ts";
 import type { HangUpReason, MediaEnd } from "../../../shared/hangup-source.ts";
-import type { CallDoc, CallState, StoredOrder, MediaKind } from "./calls.model.ts";
+import type { CallDoc, CallState, MediaKind } from "./calls.model.ts";
 import type { CallProgress } from "../carriers/carrier-port.ts";
-import { dueAfterIntent, hangUpDelayMs, JOIN_GRACE_MS, openUntil, REPOLL_MS } from "./call-deadlines.ts";
+import { hangUpDelayMs, JOIN_GRACE_MS, REPOLL_MS } from "./call-deadlines.ts";
 
 /** One legal transition as a guarded write: whole, or not at all when the guard no longer holds. */
 export interface Transition {
@@ -19,7 +17,8 @@ export interface Transition {
   };
 }
 
-const RANK: Record<CallState, number> = { DIALING: 1, RINGING: 2, ANSWERED: 3, ENDED: 9, VOID: 9 };
+/** Order of the states. */
+export const RANK: Record<CallState, number> = { DIALING: 1, RINGING: 2, ANSWERED: 3, ENDED: 9, VOID: 9 };
 const LIVE: readonly CallState[] = ["DIALING", "RINGING", "ANSWERED"];
 
 /** True while the phone may ring or a conversation may run. */
@@ -31,84 +30,9 @@ const unnamed = (ref: string) => ({ _id: ref, state: "DIALING", carrier_call_id:
 /** A call keeps the carrier's first name for it: events of another name are ignored. */
 const named = (call_id: string) => ({ carrier_call_id: { $in: [null, call_id] } });
 
-/** What is kept of an order: nothing that is not needed to know the call by, for payloads and secrets of pre-checks have their own place. */
-const storedOrderOf = ({
-  payload: _payload,
-  pre_checks: _checks,
-  pre_check_defers: _defers,
-  rate_limit: _limit,
-  ...order
-}: DialJob): StoredOrder => order;
-
-/** True for the very record that was to be written: an insert that is repeated because its answer was lost finds its own work. */
-export const isSame = (a: CallDoc, b: CallDoc): boolean =>
-  a._id === b._id &&
-  a.state === b.state &&
-  a.tended_by === b.tended_by &&
-  a.created_at.getTime() === b.created_at.getTime() &&
-  a.carrier_call_id === b.carrier_call_id;
-
-/** The intent record: written, and acknowledged by a majority, before the carrier is asked. */
-export const intent = (
-  order: DialJob,
-  node: string,
-  now: Date,
-  deadline_at: Date,
-  media: MediaKind = "text",
-): CallDoc => ({
-  _id: callRef(order.lead_id, order.claim_no),
-  lead_id: order.lead_id,
-  claim_no: order.claim_no,
-  state: "DIALING",
-  rank: RANK.DIALING,
-  created_at: now,
-  order: storedOrderOf(order),
-  provider: order.provider,
-  ...(order.dial_until === null ? {} : { dial_until: new Date(order.dial_until) }),
-  media,
-  deadline_at,
-  callee: order.to,
-  open_until: openUntil(deadline_at, order.max_call_seconds),
-  tended_by: node,
-  due_at: dueAfterIntent(deadline_at),
-});
-
-/** An accepted inbound call: it rings at our number under the carrier's name for it, and this node renews its lead's lease. */
-export const acceptInbound = (
-  order: StoredOrder,
-  call: { call_id: string; leg_id: string | null },
-  node: string,
-  now: Date,
-): CallDoc => ({
-  _id: callRef(order.lead_id, order.claim_no),
-  lead_id: order.lead_id,
-  claim_no: order.claim_no,
-  state: "RINGING",
-  rank: RANK.RINGING,
-  created_at: now,
-  direction: "INBOUND",
-  order,
-  provider: order.provider,
-  carrier_call_id: call.call_id,
-  ...(call.leg_id === null ? {} : { carrier_leg_id: call.leg_id }),
-  ringing_at: now,
-  tended_by: node,
-  due_at: plusMs(now, JOIN_GRACE_MS),
-});
-
 /** RINGING -> ENDED: an inbound call that can't be accepted after all. */
 export const rejectInbound = (ref: string, error: Record<string, unknown>, now: Date): Transition =>
   end({ ...live(ref), direction: "INBOUND", holder: null }, "failed", now, now, { error });
-
-/** The tombstone: an intent record that comes later finds the place taken, and nothing is dialled. */
-export const tombstone = (lead_id: string, claim_no: number, now: Date): CallDoc => ({
-  _id: callRef(lead_id, claim_no),
-  lead_id,
-  claim_no,
-  state: "VOID",
-  rank: RANK.VOID,
-  created_at: now,
-});
 
 /** DIALING: the carrier gave the call its id. */
 export const place = (ref: string, call_id: string, at: Date, due_at: Date): Transition => ({
@@ -126,7 +50,7 @@ const end = (
   filter,
   update: {
     $set: { state: "ENDED", rank: RANK.ENDED, ended, ended_at: at, due_at: plusMs(now, REPOLL_MS), ...more },
-    $unset: { tended_by: 1, callee: 1, open_until: 1 },
+    $unset: { tended_by: 1, callee: 1, callee_key: 1, open_until: 1 },
   },
 });
 

@@ -70,6 +70,8 @@ export interface CallDoc {
   ended_at?: Date;
   /** The number that the call may be live to, and until when at the latest: the limit that the carrier was given. Absent once the carrier has confirmed its end. */
   callee?: string;
+  /** Tenant and callee of a call that may be live: one call at a time has it. Absent in an inbound call that came while another was under way. */
+  callee_key?: string;
   open_until?: Date;
   /** Times the carrier was asked to end it without having ended it. */
   hang_ups?: number;
@@ -137,6 +139,7 @@ export const callSchema = new Schema<CallDoc>(
     dial_until: Date,
     deadline_at: Date,
     callee: String,
+    callee_key: String,
     open_until: Date,
     hang_ups: Number,
     carrier_call_id: String,
@@ -183,4 +186,5 @@ callSchema.index({ due_at: 1 }, { name: "due", ...whenPresent("due_at") });
 callSchema.index({ "recording.due_at": 1 }, { name: "recording_due", ...whenPresent("recording.due_at") });
 callSchema.index({ tended_by: 1 }, { name: "tended", ...whenPresent("tended_by") });
 callSchema.index({ callee: 1, open_until: 1 }, { name: "open_by_callee", ...whenPresent("callee") });
+callSchema.index({ callee_key: 1 }, { name: "one_by_callee", unique: true, ...whenPresent("callee_key") });
 callSchema.index({ lead_id: 1, claim_no: 1 }, { name: "by_lead" });

@@ -4,12 +4,15 @@ import { batched } from "../../../shared/batching.ts";
 import { fail } from "../../../shared/errors.ts";
 import { GuardedCollection } from "../../../shared/database/guarded-collection.ts";
 import { insertEach } from "../../../shared/database/write-batches.ts";
-import { isSame, tombstone, type Transition } from "./call-state-machine.ts";
-import type { CallDoc } from "./calls.model.ts";
+import { type Transition } from "./call-state-machine.ts";
+import { isSame, tombstone } from "./new-calls.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
+import { CALLEE_BUSY, FORMER_CALL_OPEN } from "../../../shared/contracts/records/explanation.ts";
+import type { CallDoc, StoredOrder } from "./calls.model.ts";
 
 /** Reads and writes of `calls`; transitions come from the state machine. */
 export interface Calls {
-  /** Writes an intent record or a tombstone; false: the place was taken. */
+  /** Writes an intent record, an inbound call or a tombstone; false: its place is taken, or its callee by another call of the tenant. */
   insert(call: CallDoc): Promise<boolean>;
   /** The call of this attempt, or a tombstone in its place. */
   findOrVoid(ref: string, baton: { lead_id: string; claim_no: number }, now: Date): Promise<CallDoc>;
@@ -22,32 +25,49 @@ export interface Calls {
   takeDue(now: Date, next_due: Date): Promise<CallDoc | null>;
   /** Live calls whose lead's lease this node renews. */
   ownedBy(node: string, after: string | null, limit: number): Promise<CallDoc[]>;
-  /** A call of an attempt that is over and may still be live to this number: the lead's own, or any that is to end. null: none. */
-  formerOpen(sought: FormerCall): Promise<OpenCall | null>;
+  /** A call that may be live to this number and keeps an attempt from being dialled. null: none. */
+  inTheWay(sought: Sought): Promise<InTheWay | null>;
   /** Our name of the call that has this name at the carrier; null: it is none of ours. */
   refOfCarrier(provider: Provider, call_id: string): Promise<string | null>;
   /** Which of these carrier ids already belong to calls, as the call's name or as its leg's: a carrier may show an ended call by its leg alone. */
   knownNames(provider: Provider, call_ids: string[]): Promise<Set<string>>;
 }
 
-/** Whose former calls are sought: all but that of the attempt itself (`ref`), live at `now`. */
-interface FormerCall {
+/** For which attempt calls are sought: all but its own (`ref`), live at `now`. */
+interface Sought extends Pick<DialJob, "lead_id" | "reseller_id" | "merchant_id" | "to"> {
   ref: string;
-  lead_id: string;
-  to: string;
   now: Date;
 }
-type OpenCall = Pick<CallDoc, "_id" | "lead_id" | "callee" | "hang_up" | "due_at" | "open_until">;
-const OPEN_FIELDS = { lead_id: 1, callee: 1, hang_up: 1, due_at: 1, open_until: 1 } as const;
-/** Attempts of one moment whose former calls are sought in one go. */
+type OpenCall = Pick<CallDoc, "_id" | "lead_id" | "callee" | "hang_up" | "due_at" | "open_until"> & {
+  order?: Pick<StoredOrder, "reseller_id" | "merchant_id">;
+};
+/** A call that keeps another from being dialled: a former one, of an attempt that is over, or one of the same tenant that is under way. */
+export interface InTheWay {
+  call: OpenCall;
+  why: typeof FORMER_CALL_OPEN | typeof CALLEE_BUSY;
+}
+const OPEN_FIELDS = {
+  lead_id: 1,
+  callee: 1,
+  hang_up: 1,
+  due_at: 1,
+  open_until: 1,
+  "order.reseller_id": 1,
+  "order.merchant_id": 1,
+} as const;
+/** Attempts of one moment whose callees' calls are sought in one go. */
 const SOUGHT_AT_ONCE = 200;
 
-/** Whether a call is a former one of this attempt's callee: a conversation of another lead that goes on is none. */
-const isFormer = (call: OpenCall, { ref, lead_id, to, now }: FormerCall): boolean =>
-  call.callee === to &&
-  call._id !== ref &&
-  (call.lead_id === lead_id || call.hang_up !== undefined) &&
-  (call.open_until ?? now) > now;
+const tenantOf = ({ reseller_id, merchant_id }: Pick<StoredOrder, "reseller_id" | "merchant_id">): string =>
+  merchant_id ?? reseller_id;
+
+/** Why a call is in this attempt's way; null: it is not. Of another tenant's calls only one that is to end is. */
+function inTheWayOf(call: OpenCall, sought: Sought): InTheWay | null {
+  const { ref, lead_id, to, now } = sought;
+  if (call.callee !== to || call._id === ref || (call.open_until ?? now) <= now) return null;
+  if (call.lead_id === lead_id || call.hang_up !== undefined) return { call, why: FORMER_CALL_OPEN };
+  return call.order !== undefined && tenantOf(call.order) === tenantOf(sought) ? { call, why: CALLEE_BUSY } : null;
+}
 
 /** Records written in one go: attempts of one moment share a round trip, each still acknowledged by a majority before its carrier is asked. */
 const INSERTS_AT_ONCE = 200;
@@ -61,27 +81,40 @@ async function knownNames(model: Model<CallDoc>, provider: Provider, call_ids: s
   return new Set(NAMES.flatMap((name, i) => (found[i] ?? []).flatMap((call) => call[name] ?? [])));
 }
 
-/** The repository on its model. `mark` gives an unguessable word each time, by which a write is known again. */
-export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
-  const guarded = new GuardedCollection(model, { mark, projection: {} });
-  const find = (ref: string): Promise<CallDoc | null> => model.findById(ref).lean<CallDoc>();
+/** Inserts calls; false: the place, or the callee, is taken. */
+function inserting(model: Model<CallDoc>): Calls["insert"] {
   const insertOne = batched((calls: CallDoc[]) => insertEach(model, calls), { maxItems: INSERTS_AT_ONCE });
+  /** Another call has the callee though the limit that its carrier was given has passed: it gives way. */
+  const freeCallee = async ({ callee_key, created_at }: CallDoc): Promise<boolean> => {
+    if (callee_key === undefined) return false;
+    const stale = { callee_key, open_until: { $lte: created_at } };
+    return (await model.updateOne(stale, { $unset: { callee_key: 1 } })).modifiedCount > 0;
+  };
   const insert = async (call: CallDoc): Promise<boolean> => {
     const written = await insertOne(call);
     if (written === "failed")
       fail("STORE_UNAVAILABLE", `The record of the call ${call._id} was refused by the database.`);
     if (written === "written") return true;
-    const there = await find(call._id);
-    return there !== null && isSame(there, call);
+    const there = await model.findById(call._id).lean<CallDoc>();
+    if (there !== null) return isSame(there, call);
+    return (await freeCallee(call)) && insert(call);
   };
+  return insert;
+}
 
-  const formerOpen = batched(
-    async (sought: FormerCall[]) => {
+/** The repository on its model. `mark` gives an unguessable word each time, by which a write is known again. */
+export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
+  const guarded = new GuardedCollection(model, { mark, projection: {} });
+  const find = (ref: string): Promise<CallDoc | null> => model.findById(ref).lean<CallDoc>();
+  const insert = inserting(model);
+
+  const inTheWay = batched(
+    async (sought: Sought[]) => {
       const earliest = new Date(Math.min(...sought.map(({ now }) => now.getTime())));
       const open = await model
         .find({ callee: { $in: sought.map(({ to }) => to) }, open_until: { $gt: earliest } }, OPEN_FIELDS)
         .lean<OpenCall[]>();
-      return sought.map((one) => open.find((call) => isFormer(call, one)) ?? null);
+      return sought.map((one) => open.map((call) => inTheWayOf(call, one)).find((found) => found !== null) ?? null);
     },
     { maxItems: SOUGHT_AT_ONCE },
   );
@@ -89,7 +122,7 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
   return {
     insert,
     find,
-    formerOpen,
+    inTheWay,
     async findOrVoid(ref, { lead_id, claim_no }, now) {
       const known = await find(ref);
       if (known) return known;

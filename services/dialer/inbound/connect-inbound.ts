@@ -4,7 +4,8 @@ import type { XmlTurnReply } from "../../../shared/contracts/conversation.ts";
 import { fail, messageOf } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
-import { isLive, acceptInbound, setMediaKind, rejectInbound } from "../call/call-state-machine.ts";
+import { isLive, setMediaKind, rejectInbound } from "../call/call-state-machine.ts";
+import { acceptInbound } from "../call/new-calls.ts";
 import type { CallDoc, StoredOrder } from "../call/calls.model.ts";
 import { callbackBase, type InboundCall, type InboundDecision } from "../carriers/carrier-port.ts";
 import { finishCall } from "../call/close-call.ts";
@@ -82,12 +83,17 @@ async function storeCall(deps: DialerParts, accepted: Accepted, call: InboundCal
     reporting_webhook_url: plan.configuration?.inbound_webhook_url ?? null,
     lease_seconds: deps.env.LEASE_SECONDS,
   });
-  const made = acceptInbound(orderOf(accepted), call, deps.nodeId, deps.clock.now());
-  if (await deps.calls.insert(made)) {
-    logCall(deps, "call.inbound", made, "somebody calls us; the call is taken");
-    return made;
+  const now = deps.clock.now();
+  // whoever calls while we call them is not turned away
+  for (const alone of [true, false]) {
+    const made = acceptInbound(orderOf(accepted), call, deps.nodeId, now, alone);
+    if (await deps.calls.insert(made)) {
+      logCall(deps, "call.inbound", made, "somebody calls us; the call is taken");
+      return made;
+    }
+    if (await deps.calls.find(made._id)) break;
   }
-  const there = await deps.calls.find(made._id);
+  const there = await deps.calls.find(inboundRef(lead_id));
   if (!there || there.state === "VOID") fail("NOT_AVAILABLE", "The call came back after its lead had been given up.");
   return isFresh(there) ? there : null;
 }

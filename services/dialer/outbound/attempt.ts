@@ -4,14 +4,16 @@ import type { Prepared } from "../../../shared/contracts/conversation.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
-import { intent, isLive, isSame, notDialled } from "../call/call-state-machine.ts";
+import { isLive, notDialled } from "../call/call-state-machine.ts";
+import { intent, isSame } from "../call/new-calls.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import {
+  releaseForBusyCallee,
   checkBlacklist,
   checkCallingWindow,
   checkCarrier,
   checkCredentials,
-  checkFormerCall,
+  checkOtherCalls,
   checkLease,
   checkSlot,
   firstStop,
@@ -59,12 +61,12 @@ async function beforeIntent(
   takenMs: number,
 ): Promise<{ media: Prepared; permit: DialPermit | null } | EarlyStop> {
   try {
-    const [unfit, slotLost, formerCall] = await Promise.all([
+    const [unfit, slotLost, otherCall] = await Promise.all([
       firstStop(deps, order, [checkCarrier, checkCallingWindow, checkBlacklist]),
       checkSlot(deps, order),
-      checkFormerCall(deps, order),
+      checkOtherCalls(deps, order),
     ]);
-    const early = unfit ?? slotLost ?? formerCall;
+    const early = unfit ?? slotLost ?? otherCall;
     if (early) return early;
     const checked = await runPreChecks(deps, order);
     if ("kind" in checked) return checked;
@@ -91,11 +93,19 @@ async function beforeIntent(
   }
 }
 
-/** The intent's place is taken, by a tombstone or by the same attempt. Nothing is dialled; the number slot is released unless that attempt uses it. */
-async function yieldPlace(deps: DialerParts, ref: string): Promise<void> {
+/**
+ * The intent's place is taken, by a tombstone or by the same attempt: nothing is dialled, and the number slot is released unless that attempt uses
+ * it. Or the callee is in another call of the tenant, which began at this moment: the lead waits.
+ */
+async function yieldPlace(deps: DialerParts, order: DialJob): Promise<void> {
+  const ref = callRef(order.lead_id, order.claim_no);
   const other = await deps.calls.find(ref);
-  deps.log.warn({ call_ref: ref, state: other?.state }, "the attempt has a document already; it is not dialled here");
-  if (!other || !isLive(other)) await deps.peers.releaseSlotEventually(ref);
+  if (!other) {
+    await stopEarly(deps, order, releaseForBusyCallee(deps.clock.now()));
+    return;
+  }
+  deps.log.warn({ call_ref: ref, state: other.state }, "the attempt has a document already; it is not dialled here");
+  if (!isLive(other)) await deps.peers.releaseSlotEventually(ref);
 }
 
 /** The intent may or may not be written, but no dial request was sent: it is undone, or a tombstone takes its place. */
@@ -107,7 +117,7 @@ async function undo(deps: DialerParts, order: DialJob, call: CallDoc, release: R
     return;
   }
   if (!isSame(there, call)) {
-    await yieldPlace(deps, call._id);
+    await yieldPlace(deps, order);
     return;
   }
   const over = await deps.calls.apply(notDialled(call._id, release, now));
@@ -127,7 +137,7 @@ async function writeIntent(deps: DialerParts, order: DialJob, call: CallDoc): Pr
     await deps.unwritten.write(call._id, "its intent is undone", () => undo(deps, order, call, release));
     return false;
   }
-  await yieldPlace(deps, call._id);
+  await yieldPlace(deps, order);
   return false;
 }
 

@@ -1,11 +1,11 @@
 import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
-import { FORMER_CALL_OPEN } from "../../../shared/contracts/records/explanation.ts";
+import { CALLEE_BUSY } from "../../../shared/contracts/records/explanation.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import { ringSeconds } from "../call/call-deadlines.ts";
 import type { DialerParts } from "../deps.ts";
-import { releaseForShutdown, type EarlyStop } from "./early-stop.ts";
+import { releaseForShutdown, type EarlyStop, type Release } from "./early-stop.ts";
 
 /** One check of an attempt before its intent; null: it passes. */
 export type Check = (deps: DialerParts, order: DialJob) => Promise<EarlyStop | null>;
@@ -46,18 +46,29 @@ export const checkBlacklist: Check = async ({ peers }, { enforce_blacklist, rese
 
 /** A lead that waits for the end of a former call is looked at again no sooner than this. */
 const FORMER_CALL_PAUSE_MS = 2000;
+/** A lead whose callee is in another call is looked at again after this long. */
+const CALLEE_BUSY_PAUSE_MS = 10_000;
+
+/** The lead waits until its callee may be free again. */
+export const releaseForBusyCallee = (now: Date): Release => ({
+  kind: "release",
+  due_at: plusMs(now, CALLEE_BUSY_PAUSE_MS),
+  reason: CALLEE_BUSY,
+});
 
 /**
  * No call of an attempt that is over may still be live to this number, of whatever tenant: its end is owed until the carrier confirms it. The lead
- * waits for the next time the carrier is asked to end it, or for the limit that the carrier was given.
+ * waits for the next time the carrier is asked to end it, or for the limit that the carrier was given. And no other call of its own tenant with the
+ * number may be under way, to it or from it.
  */
-export const checkFormerCall: Check = async ({ clock, calls }, { lead_id, claim_no, to }) => {
+export const checkOtherCalls: Check = async ({ clock, calls }, order) => {
   const now = clock.now();
-  const open = await calls.formerOpen({ ref: callRef(lead_id, claim_no), lead_id, to, now });
-  if (open === null) return null;
-  const again = Math.max(plusMs(now, FORMER_CALL_PAUSE_MS).getTime(), open.due_at?.getTime() ?? 0);
-  const limit = open.open_until?.getTime() ?? again;
-  return { kind: "release", due_at: new Date(Math.min(again, limit)), reason: FORMER_CALL_OPEN };
+  const found = await calls.inTheWay({ ...order, ref: callRef(order.lead_id, order.claim_no), now });
+  if (found === null) return null;
+  if (found.why === CALLEE_BUSY) return releaseForBusyCallee(now);
+  const again = Math.max(plusMs(now, FORMER_CALL_PAUSE_MS).getTime(), found.call.due_at?.getTime() ?? 0);
+  const limit = found.call.open_until?.getTime() ?? again;
+  return { kind: "release", due_at: new Date(Math.min(again, limit)), reason: found.why };
 };
 
 /** A slot is leased for this much longer than ring and call may last. */

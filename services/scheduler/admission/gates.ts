@@ -1,12 +1,13 @@
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
-import { FORMER_CALL_OPEN, type GateName } from "../../../shared/contracts/records/explanation.ts";
+import { CALLEE_BUSY, FORMER_CALL_OPEN, type GateName } from "../../../shared/contracts/records/explanation.ts";
 import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/records/lead.ts";
 import type { ResultOf } from "../../../shared/bus/bus.ts";
 import { windowState, type CallingWindow, type WindowState } from "../../../shared/calling-window.ts";
 import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
 import { MS_PER_SECOND, plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import { drop, hold, notJudged, pass, type Ruling } from "./gate-verdict.ts";
+import { otherCallRuling } from "./other-calls.ts";
 import { permitsAt, type RateLimit, type WindowLog } from "../limits/rules/sliding-window.ts";
 
 /** What the gates judge of a lead. `masked`: its number as it may be shown. */
@@ -231,16 +232,6 @@ function dueRuling(lead: GateLead, at: Date): Ruling {
   );
 }
 
-/** The dialer judges this one, right before it would dial; here is what it last said. */
-function formerCallRuling({ held }: GateLead, at: Date): Ruling {
-  const until = held?.why === FORMER_CALL_OPEN ? new Date(held.until) : null;
-  if (until === null || until <= at) return pass("No former call to its number is known to be open.");
-  return hold(
-    "A former call to its number may still be live: its end was asked for, and the carrier has not confirmed it.",
-    until,
-  );
-}
-
 /** Every gate, as a pure function of its inputs. */
 export const RULES: Readonly<Record<GateName, (f: GateInputs) => Ruling>> = {
   status: (f) => ofLead(f, statusRuling),
@@ -252,7 +243,8 @@ export const RULES: Readonly<Record<GateName, (f: GateInputs) => Ruling>> = {
   expiry: (f) => ofLead(f, (lead) => (f.plan ? expiryRuling(lead, f.plan, f.at) : notJudged("There is no template."))),
   parked: (f) => ofLead(f, (lead) => parkedRuling(lead, f.at)),
   due: (f) => ofLead(f, (lead) => dueRuling(lead, f.at)),
-  former_call_open: (f) => ofLead(f, (lead) => formerCallRuling(lead, f.at)),
+  former_call_open: (f) => ofLead(f, (lead) => otherCallRuling(lead, f.at, FORMER_CALL_OPEN)),
+  callee_busy: (f) => ofLead(f, (lead) => otherCallRuling(lead, f.at, CALLEE_BUSY)),
   deployment: ({ pauses }) => pausedBy(pauses.deployment, "the whole deployment"),
   merchant: ({ pauses }) => pausedBy(pauses.merchant, "the merchant"),
   template_active: ({ plan }) =>

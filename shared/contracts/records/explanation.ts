@@ -10,6 +10,7 @@ export const GATES = [
   /** No technical fault keeps it from being dialled again and again, or it is time to try once more. */ "parked",
   /** Its due time has come. */ "due",
   /** No former call to its number may still be live. */ "former_call_open",
+  /** No other call of its tenant with its number is under way. */ "callee_busy",
   /** The deployment is not paused. */ "deployment",
   /** Its merchant is not paused. */ "merchant",
   /** Its template is switched on. */ "template_active",
@@ -24,6 +25,8 @@ export const GATES = [
 ] as const;
 /** Why the dialer put a lead off whose number a former call may still be live to; the name of its gate. */
 export const FORMER_CALL_OPEN = "former_call_open" satisfies (typeof GATES)[number];
+/** Why the dialer put a lead off whose callee is in another call of the same tenant; the name of its gate. */
+export const CALLEE_BUSY = "callee_busy" satisfies (typeof GATES)[number];
 export type GateName = (typeof GATES)[number];
 
 /** One gate's verdict. `until`: from when it may let the lead through; null: it does already, or the time is unknown. */

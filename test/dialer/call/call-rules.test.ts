@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { Errors } from "moleculer";
 import { stopForError } from "../../../services/dialer/outbound/early-stop.ts";
-import { intent, tombstone } from "../../../services/dialer/call/call-state-machine.ts";
+import { intent, tombstone } from "../../../services/dialer/call/new-calls.ts";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import { factsOf, momentOf } from "../../../services/dialer/call/call-facts.ts";
 import { refusalReason } from "../../../services/dialer/media/media-joined.ts";

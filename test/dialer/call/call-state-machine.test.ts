@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import * as machine from "../../../services/dialer/call/call-state-machine.ts";
+import { intent } from "../../../services/dialer/call/new-calls.ts";
 import type { CallDoc, CallState } from "../../../services/dialer/call/calls.model.ts";
 import type { CallProgress } from "../../../services/dialer/carriers/carrier-port.ts";
 import { matches } from "../../simulation/collection/match.ts";
@@ -33,7 +34,7 @@ const order = {
 };
 const RANK: Record<CallState, number> = { DIALING: 1, RINGING: 2, ANSWERED: 3, ENDED: 9, VOID: 9 };
 const call = (state: CallState, over: Partial<CallDoc> = {}): CallDoc => ({
-  ...machine.intent(order, "node", NOW, LATER),
+  ...intent(order, "node", NOW, LATER),
   state,
   rank: RANK[state],
   carrier_call_id: "CA1",

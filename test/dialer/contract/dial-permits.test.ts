@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import mongoose from "mongoose";
-import { intent } from "../../../services/dialer/call/call-state-machine.ts";
+import { intent } from "../../../services/dialer/call/new-calls.ts";
 import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { fail } from "../../../shared/errors.ts";

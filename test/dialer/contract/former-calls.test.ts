@@ -50,11 +50,11 @@ describe("a call whose attempt is over and whose end the carrier has not confirm
   test("keeps any attempt to that number from being dialled once it is to end, but not while its conversation goes on", async () => {
     const order = await talking();
     await d.calls.updateOne({ _id: refOf(order) }, { $set: { hang_up: "asked" } });
-    const other = d.order("07", { to: order.to, reseller_id: "another" });
+    const other = d.order("07", { to: order.to, reseller_id: "another", merchant_id: null });
     await d.dial(other);
     expect(await toldIs(d, other, "leads.release", tick)).toMatchObject({ reason: FORMER_CALL_OPEN });
     await d.calls.updateOne({ _id: refOf(order) }, { $unset: { hang_up: 1 } });
-    const meanwhile = d.order("07", { to: order.to, reseller_id: "another" });
+    const meanwhile = d.order("07", { to: order.to, reseller_id: "another", merchant_id: null });
     await d.dial(meanwhile);
     await callIs(d, meanwhile, "its intent", () => true);
   });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { intent } from "../../../services/dialer/call/call-state-machine.ts";
+import { intent } from "../../../services/dialer/call/new-calls.ts";
 import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { acceptInbound, rejectInbound } from "../../../services/dialer/call/call-state-machine.ts";
+import { rejectInbound } from "../../../services/dialer/call/call-state-machine.ts";
+import { acceptInbound } from "../../../services/dialer/call/new-calls.ts";
 import { factsOf } from "../../../services/dialer/call/call-facts.ts";
 import { blocked, judgeInbound, type InboundFacts } from "../../../services/dialer/inbound/inbound-gate.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
@@ -166,7 +167,7 @@ describe("the call's document", () => {
     enforce_blacklist: false,
     max_call_seconds: 600,
   } as const;
-  const call = acceptInbound(order, { call_id: "CA1", leg_id: null }, "node", AT);
+  const call = acceptInbound(order, { call_id: "CA1", leg_id: null }, "node", AT, true);
 
   test("rings under the carrier's name and is tended here", () => {
     expect(call).toMatchObject({
@@ -178,7 +179,7 @@ describe("the call's document", () => {
       ringing_at: AT,
     });
     expect(call).not.toHaveProperty("carrier_leg_id");
-    expect(acceptInbound(order, { call_id: "CA1", leg_id: "L" }, "node", AT).carrier_leg_id).toBe("L");
+    expect(acceptInbound(order, { call_id: "CA1", leg_id: "L" }, "node", AT, true).carrier_leg_id).toBe("L");
   });
   test("can be turned away only while nobody talks, and only where it came in", () => {
     const { filter, update } = rejectInbound(call._id, { code: "X" }, AT);

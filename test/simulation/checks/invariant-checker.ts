@@ -9,6 +9,7 @@ import type { SimCall } from "../actors/carrier-records.ts";
 import type { Deeds } from "../actors/operators.ts";
 import type { Platform } from "../actors/platform.ts";
 import type { Scene } from "../engine/scene.ts";
+import { otherCallViolations } from "./other-calls.ts";
 import { dialViolations, type Finding } from "./dial-invariants.ts";
 
 /** An invariant of docs/reliability.md that did not hold, and when, in ms since the run began. */
@@ -33,7 +34,7 @@ export class InvariantChecker {
     scene.carrier.onTalk = (call) => this.#oneTalk(call);
     scene.carrier.onPlaced = (call) => {
       this.#slots(call);
-      this.#formerCall(call);
+      for (const { invariant, what } of otherCallViolations(scene, call)) this.broken(invariant, what);
     };
     scene.carrier.onHangUp = (call) => this.#cut(call);
   }
@@ -83,20 +84,6 @@ export class InvariantChecker {
   /** Checks single dials: windows, limits, aborts, the blacklist. */
   dials(deeds: Deeds): void {
     for (const { invariant, what } of dialViolations(this.#scene, this.#platform, deeds)) this.broken(invariant, what);
-  }
-
-  /** I12. A stray, which was given up and shows up later, is hung up when it does. */
-  #formerCall(placed: SimCall): void {
-    const docs = this.#calls();
-    const isStray = ({ ref }: SimCall): boolean => {
-      const state = docs.get(ref)?.state;
-      return state === "VOID" || state === "ENDED";
-    };
-    const former = this.#scene.carrier
-      .live()
-      .find((c) => c !== placed && c.lead_id === placed.lead_id && c.ref !== placed.ref && !isStray(c));
-    if (former)
-      this.broken("I12", `${placed.ref} is placed while ${former.id} (${former.ref}) of the same lead is live`);
   }
 
   /** I13. An owner that stood still a moment ago could not say that it lives. */

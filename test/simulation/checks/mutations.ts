@@ -67,7 +67,7 @@ export const LEAVES_LATE = "leaves-late";
 /** A call that is not remembered as one that may still be live. */
 const forgetful = (o: Operation): Operation =>
   inserts(o, "calls", "DIALING")
-    ? { ...o, docs: o.docs.map(({ callee: _callee, open_until: _until, ...rest }) => rest) }
+    ? { ...o, docs: o.docs.map(({ callee: _callee, callee_key: _key, open_until: _until, ...rest }) => rest) }
     : o;
 
 /** Mutants whose guard is needed in one kind of storm only are sought in that. */
@@ -84,6 +84,11 @@ export const MUTATIONS: Record<string, Change> = {
    * is held long, and former calls are not remembered.
    */
   "no-tombstone": (o) => (inserts(o, "calls", "VOID") ? null : leased(forgetful(o), VERY_LONG_MS)),
+  /** Nobody knows whom a call is to: two leads with one number ring it at once. */
+  "callee-not-kept": (o) =>
+    inserts(o, "calls", "DIALING")
+      ? { ...o, docs: o.docs.map(({ callee: _callee, callee_key: _key, ...rest }) => rest) }
+      : o,
   /** Two schedulers may both claim. */
   "claim-without-guard": (o) =>
     onLeads(o) && set(o)["status"] === "PROCESSING" ? without(o, "status", "due_at", "claim_no") : o,
