@@ -4,7 +4,7 @@ import { batched } from "../../../shared/batching.ts";
 import { fail } from "../../../shared/errors.ts";
 import { GuardedCollection } from "../../../shared/database/guarded-collection.ts";
 import { insertEach } from "../../../shared/database/write-batches.ts";
-import { type Transition } from "./call-state-machine.ts";
+import { RANK, type Transition } from "./call-state-machine.ts";
 import { isSame, tombstone } from "./new-calls.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { CALLEE_BUSY, FORMER_CALL_OPEN } from "../../../shared/contracts/records/explanation.ts";
@@ -84,10 +84,10 @@ async function knownNames(model: Model<CallDoc>, provider: Provider, call_ids: s
 /** Inserts calls; false: the place, or the callee, is taken. */
 function inserting(model: Model<CallDoc>): Calls["insert"] {
   const insertOne = batched((calls: CallDoc[]) => insertEach(model, calls), { maxItems: INSERTS_AT_ONCE });
-  /** Another call has the callee though the limit that its carrier was given has passed: it gives way. */
+  /** Another call has the callee though the limit that its carrier was given has passed, or a version before 0.3.0 ended it: it gives way. */
   const freeCallee = async ({ callee_key, created_at }: CallDoc): Promise<boolean> => {
     if (callee_key === undefined) return false;
-    const stale = { callee_key, open_until: { $lte: created_at } };
+    const stale = { callee_key, $or: [{ open_until: { $lte: created_at } }, { rank: { $gte: RANK.ENDED } }] };
     return (await model.updateOne(stale, { $unset: { callee_key: 1 } })).modifiedCount > 0;
   };
   const insert = async (call: CallDoc): Promise<boolean> => {
@@ -112,7 +112,11 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
     async (sought: Sought[]) => {
       const earliest = new Date(Math.min(...sought.map(({ now }) => now.getTime())));
       const open = await model
-        .find({ callee: { $in: sought.map(({ to }) => to) }, open_until: { $gt: earliest } }, OPEN_FIELDS)
+        .find(
+          // a call that a version before 0.3.0 ended keeps these fields
+          { callee: { $in: sought.map(({ to }) => to) }, open_until: { $gt: earliest }, rank: { $lt: RANK.ENDED } },
+          OPEN_FIELDS,
+        )
         .lean<OpenCall[]>();
       return sought.map((one) => open.map((call) => inTheWayOf(call, one)).find((found) => found !== null) ?? null);
     },

@@ -81,6 +81,14 @@ describe("one callee is in one call of a tenant at a time", () => {
     await callIs(d, next, "its intent", () => true);
   });
 
+  test("also where a version before 0.3.0 ended it, which leaves the callee in its record", async () => {
+    const order = await ringing();
+    await d.calls.updateOne({ _id: refOf(order) }, { $set: { state: "ENDED", rank: 9, ended: "completed" } });
+    const next = d.order("07", { to: order.to });
+    await d.dial(next);
+    await callIs(d, next, "its intent", () => true);
+  });
+
   test("or once the limit that the carrier was given has passed", async () => {
     const order = await ringing();
     await d.calls.updateOne({ _id: refOf(order) }, { $set: { open_until: plusSeconds(clock.now(), -1) } });
