@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { runProgram, type ProgramOptions } from "../../local/harness/program.ts";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
 
-/** Of each lane (two-lanes.cjs): one file more than there are cores, for each waits now and then, up to a number that no machine's memory minds. */
-const PER_LANE = Math.min(availableParallelism(), 8) + 1;
+/** Files at a time, in both lanes (two-lanes.cjs): half as many again as there are cores. With three times as many the machine was so full that tests failed by it. */
+const AT_A_TIME = Math.ceil(Math.min(availableParallelism(), 8) * 1.5);
 
 /** What must stand after node to start jest. */
 export const JEST = [
@@ -38,7 +38,7 @@ export async function runJest(args: readonly string[], options: ProgramOptions):
   const folder = mkdtempSync(join(tmpdir(), "callagent-jest-"));
   const file = join(folder, "report.json");
   try {
-    const own = [`--maxWorkers=${PER_LANE * 2}`, "--json", `--outputFile=${file}`];
+    const own = [`--maxWorkers=${AT_A_TIME}`, "--json", `--outputFile=${file}`];
     const status = await runProgram(process.execPath, [...JEST, ...own, ...args], options);
     return { status, report: existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as JestReport) : null };
   } finally {

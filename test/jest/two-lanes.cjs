@@ -26,7 +26,7 @@ const waitingPlace = (path) => WAITING.findIndex((entry) => path.split(sep).join
 
 /** How many files run at a time in each lane, of `workers` in all; one worker has no lanes. */
 function lanesOf(workers) {
-  const computing = workers === 1 ? 0 : Math.ceil(workers / 2);
+  const computing = Math.floor(workers / 2);
   return { computing, waiting: workers - computing };
 }
 
