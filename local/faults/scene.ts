@@ -1,7 +1,7 @@
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { startBusProxy, type BusProxy } from "../harness/bus-proxy.ts";
 import { callee, startPushing, type Pusher } from "../harness/lead-pusher.ts";
-import { startProduct, type LedgerCall, type Product } from "../harness/product.ts";
+import { campaignOf, startProduct, type LedgerCall, type Product } from "../harness/product.ts";
 import { until } from "../harness/stage.ts";
 import { startTcpProxy, through, type TcpProxy } from "../harness/tcp-proxy.ts";
 import { leadByApi, leadOf, type Witnesses } from "./judge.ts";
@@ -117,7 +117,7 @@ export async function setScene({ timeScale, leaseSeconds, provider, env = {}, sa
     },
   });
   const pusher = await startPushing(product);
-  const template_id = product.sample.campaigns.find((c) => c.provider === provider)?.template_id ?? "";
+  const template_id = campaignOf(product, provider);
   const ids: string[] = [];
   if (proxy === null || store === null) throw new Error("the stack asked for no proxies");
   const [theBus, theStore]: [BusProxy, TcpProxy] = [proxy, store];

@@ -164,3 +164,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     throw error;
   }
 }
+
+/** The sample's campaign that is called through a provider: its template's id. */
+export const campaignOf = ({ sample }: Product, provider: Provider): string =>
+  sample.campaigns.find((c) => c.provider === provider)?.template_id ?? "";

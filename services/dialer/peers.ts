@@ -1,5 +1,5 @@
 import { batched, chunks } from "../../shared/batching.ts";
-import type { Bus, ParamsOf } from "../../shared/bus/bus.ts";
+import type { Bus, ParamsOf, ResultOf } from "../../shared/bus/bus.ts";
 import type { Preparation, Prepared } from "../../shared/contracts/conversation.ts";
 import { codeOf, fail } from "../../shared/errors.ts";
 import { jsonBytes } from "../../shared/json.ts";
@@ -13,8 +13,8 @@ export interface Peers {
   isBlacklisted(pair: ListedPair): Promise<boolean>;
   /** The address at which the conversation waits for its call. Throws the conversation's refusal. */
   prepareConversation(call: Preparation): Promise<Prepared>;
-  /** Renews the lease of an attempt's lead; false: the lead went on without us. Not batched. */
-  renewLease(attempt: { lead_id: string; claim_no: number }): Promise<boolean>;
+  /** Renews the lease of an attempt's lead; not done: the lead went on without us, where it ended with this outcome. Not batched. */
+  renewLease(attempt: { lead_id: string; claim_no: number }): Promise<ResultOf<"leads.extend">>;
   /** Renews the lease of a number slot; false: it ran out, and the slot may be another's. */
   renewSlotLease(lease: SlotLease): Promise<boolean>;
   /** Releases the number slot of this attempt. Idempotent. Throws when the numbers service can't be reached: for callers that retry. */
@@ -62,8 +62,7 @@ export function createPeers(bus: Bus, lease_seconds: number): Peers {
         )
       );
     },
-    renewLease: async ({ lead_id, claim_no }) =>
-      (await bus.call("leads.extend", { lead_id, claim_no, lease_seconds })).done,
+    renewLease: ({ lead_id, claim_no }) => bus.call("leads.extend", { lead_id, claim_no, lease_seconds }),
     renewSlotLease: batched(async (lines: SlotLease[]) => (await bus.call("numbers.keepMany", { lines })).kept, {
       maxItems: MAX_ITEMS,
     }),

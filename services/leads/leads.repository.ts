@@ -1,3 +1,4 @@
+import { IS_PARKED } from "./rules/faults.ts";
 import type { Model, PipelineStage } from "mongoose";
 import { within, type Scope } from "../../shared/contracts/records/identity.ts";
 import { parseCallRef, type Ids } from "../../shared/ids.ts";
@@ -74,8 +75,6 @@ const READS_PER_BATCH = 100;
 const PLAIN = { history: 0 } as const;
 const TRANSITIONED = { history: 0, meta: 0 } as const;
 const BRIEF = { status: 1, "payload.reporting_webhook_url": 1 } as const;
-/** Every parked lead was parked after it: a range, so that counting needs no document. */
-const EVER = new Date(0);
 /** Bytes of randomness in the mark of a write. */
 const MARK_BYTES = 9;
 
@@ -194,7 +193,7 @@ function parkedReads(model: Model<LeadDoc>) {
             $and: [
               within(scope),
               {
-                "faults.parked_at": { $gt: EVER },
+                "faults.parked_at": IS_PARKED,
                 due_at: { $gt: now },
                 ...(lead_ids === undefined ? {} : { _id: { $in: [...lead_ids] } }),
                 ...(template_id === undefined ? {} : { template_id }),
@@ -209,7 +208,7 @@ function parkedReads(model: Model<LeadDoc>) {
         .lean<RestingDoc[]>(),
     async parkedByCode(limit) {
       const groups = await model.aggregate<{ _id: string; count: number }>([
-        { $match: { "faults.parked_at": { $gt: EVER } } },
+        { $match: { "faults.parked_at": IS_PARKED } },
         { $limit: limit },
         { $group: { _id: "$faults.code", count: { $sum: 1 } } },
       ]);

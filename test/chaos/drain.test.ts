@@ -1,6 +1,6 @@
 import { leadByApi, leadOf, ringsTwice, unfinished, type Witnesses } from "../../local/faults/judge.ts";
 import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
-import { startProduct, type LedgerCall, type Product } from "../../local/harness/product.ts";
+import { campaignOf, startProduct, type LedgerCall, type Product } from "../../local/harness/product.ts";
 import { until } from "../../local/harness/stage.ts";
 import { phrasesFor } from "../../shared/phrases.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
@@ -35,12 +35,10 @@ afterAll(async () => {
   if (product) await product.stop();
 }, START_MS);
 
-const campaign = (provider: Provider): string =>
-  product.sample.campaigns.find((c) => c.provider === provider)?.template_id ?? "";
 const push = (provider: Provider): Promise<string[]> =>
   pusher.insistAll(
     Array.from({ length: CALLS_EACH }, () => callee(numbers++, "01")),
-    { template_id: campaign(provider) },
+    { template_id: campaignOf(product, provider) },
   );
 const child = (name: string) => product.stack.children.get(name);
 const begun = (): Set<unknown> =>

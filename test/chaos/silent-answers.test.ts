@@ -1,6 +1,6 @@
 import { leadByApi, leadOf, ringsTwice, unfinished } from "../../local/faults/judge.ts";
 import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
-import { startProduct, type LedgerEntry, type Product } from "../../local/harness/product.ts";
+import { campaignOf, startProduct, type LedgerEntry, type Product } from "../../local/harness/product.ts";
 import { until } from "../../local/harness/stage.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { phrasesFor } from "../../shared/phrases.ts";
@@ -32,15 +32,13 @@ afterAll(async () => {
   if (product) await product.stop();
 }, START_MS);
 
-const campaign = (provider: Provider): string =>
-  product.sample.campaigns.find((c) => c.provider === provider)?.template_id ?? "";
 const push = async (): Promise<string[]> =>
   (
     await Promise.all(
       PROVIDERS.map((provider) =>
         pusher.insistAll(
           Array.from({ length: CALLS_EACH }, () => callee(numbers++, "01")),
-          { template_id: campaign(provider) },
+          { template_id: campaignOf(product, provider) },
         ),
       ),
     )
@@ -121,7 +119,7 @@ test(
   async () => {
     const ids = await pusher.insistAll(
       Array.from({ length: CALLS_EACH }, () => callee(numbers++, "01")),
-      { template_id: campaign("PROVIDER_ONE") },
+      { template_id: campaignOf(product, "PROVIDER_ONE") },
     );
     const wordsOf = async (kind: string): Promise<LedgerEntry[]> => {
       const sids = new Set((await callsOf(ids)).map(({ sid }) => sid));

@@ -1,5 +1,5 @@
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
-import { startProduct, type Product } from "../../local/harness/product.ts";
+import { campaignOf, startProduct, type Product } from "../../local/harness/product.ts";
 import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
 import { until } from "../../local/harness/stage.ts";
 
@@ -29,10 +29,8 @@ afterAll(async () => {
   if (product) await product.stop();
 }, START_MS);
 
-const campaign = (provider: Provider): string =>
-  product.sample.campaigns.find((c) => c.provider === provider)?.template_id ?? "";
 const push = (provider: Provider, who: string): Promise<string> =>
-  pusher.insist(callee(numbers++, who), { template_id: campaign(provider) });
+  pusher.insist(callee(numbers++, who), { template_id: campaignOf(product, provider) });
 const lead = (lead_id: string) => pusher.client.ask("GET", "/leads/{lead_id}", { path: { lead_id } });
 const finished = (lead_id: string) =>
   until(
@@ -84,7 +82,7 @@ test.each(["PROVIDER_TWO", "PROVIDER_THREE"] as const)(
 test.each(["PROVIDER_TWO", "PROVIDER_THREE"] as const)(
   "voicemail that answers through %s gets the template's message after its greeting, and nothing else",
   async (provider) => {
-    const template_id = campaign(provider);
+    const template_id = campaignOf(product, provider);
     const { configuration_id } = product.sample.templates.find((t) => t.id === template_id) ?? { configuration_id: "" };
     await product.admin.ask("PUT", "/templates/{id}", {
       path: { id: template_id },

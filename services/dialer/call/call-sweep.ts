@@ -63,9 +63,7 @@ async function pollDue(deps: DialerParts): Promise<number> {
 /** Renews one lead's lease. A call whose lead went on without us is ended. */
 async function renew(deps: DialerParts, call: CallDoc): Promise<void> {
   try {
-    const { lead_id, claim_no } = call;
-    const lease = { lead_id, claim_no, lease_seconds: deps.env.LEASE_SECONDS };
-    const { done, outcome } = await deps.bus.call("leads.extend", lease);
+    const { done, outcome } = await deps.peers.renewLease(call);
     if (!done) await endCall(deps, call._id, outcome === "ABORTED" ? "aborted" : "baton_lost");
   } catch (error) {
     deps.log.warn({ call_ref: call._id, error: errorForLog(error) }, "a lead's lease could not be renewed");

@@ -5,7 +5,7 @@ import { fail } from "../../../shared/errors.ts";
 import { GuardedCollection } from "../../../shared/database/guarded-collection.ts";
 import { insertEach } from "../../../shared/database/write-batches.ts";
 import { RANK, type Transition } from "./call-state-machine.ts";
-import { isSame, tombstone } from "./new-calls.ts";
+import { calleeKeyOf, isSame, tombstone } from "./new-calls.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { CALLEE_BUSY, FORMER_CALL_OPEN } from "../../../shared/contracts/records/explanation.ts";
 import type { CallDoc, StoredOrder } from "./calls.model.ts";
@@ -58,15 +58,13 @@ const OPEN_FIELDS = {
 /** Attempts of one moment whose callees' calls are sought in one go. */
 const SOUGHT_AT_ONCE = 200;
 
-const tenantOf = ({ reseller_id, merchant_id }: Pick<StoredOrder, "reseller_id" | "merchant_id">): string =>
-  merchant_id ?? reseller_id;
-
 /** Why a call is in this attempt's way; null: it is not. Of another tenant's calls only one that is to end is. */
 function inTheWayOf(call: OpenCall, sought: Sought): InTheWay | null {
   const { ref, lead_id, to, now } = sought;
   if (call.callee !== to || call._id === ref || (call.open_until ?? now) <= now) return null;
   if (call.lead_id === lead_id || call.hang_up !== undefined) return { call, why: FORMER_CALL_OPEN };
-  return call.order !== undefined && tenantOf(call.order) === tenantOf(sought) ? { call, why: CALLEE_BUSY } : null;
+  const isOwn = call.order !== undefined && calleeKeyOf({ ...call.order, to }) === calleeKeyOf(sought);
+  return isOwn ? { call, why: CALLEE_BUSY } : null;
 }
 
 /** Records written in one go: attempts of one moment share a round trip, each still acknowledged by a majority before its carrier is asked. */

@@ -19,8 +19,6 @@ export interface Unwritten {
   keep(call_ref: string, what: string, work: () => Promise<void>): void;
   /** Tries all that is kept once; never rejects. */
   retry(): Promise<void>;
-  /** Number of things kept. */
-  size(): number;
 }
 
 interface Kept {
@@ -79,6 +77,5 @@ export function createUnwritten({ clock, log }: { clock: Clock; log: Log }): Unw
         if (failures < AT_ONCE && !(await tryOnce(one))) failures += 1;
       });
     },
-    size: () => kept.size,
   };
 }

@@ -104,5 +104,5 @@ export const checkLease =
   (takenMs: number): Check =>
   async ({ env, clock, peers }, order) => {
     if (clock.monotonicMs() - takenMs < env.LEASE_SECONDS * 1000 * TRUSTED_PART) return null;
-    return (await peers.renewLease(order)) ? null : { kind: "lost" };
+    return (await peers.renewLease(order)).done ? null : { kind: "lost" };
   };

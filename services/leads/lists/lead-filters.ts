@@ -1,8 +1,6 @@
+import { IS_PARKED } from "../rules/faults.ts";
 import type { ListFilter } from "../../../shared/bus/bus.ts";
 import { soughtNumber } from "../../../shared/phone.ts";
-
-/** Every parked lead was parked after it: a range, which the index of parked leads serves. */
-const EVER = new Date(0);
 
 /** What leads are narrowed by: plain values only, put together by us. `from` is inclusive, `to` exclusive, both by created_at. */
 export interface LeadFilter {
@@ -37,6 +35,6 @@ export function filterQuery({ include_test, parked, from, to, ...same }: LeadFil
     ...same,
     ...((from ?? to) ? { created_at: period } : {}),
     ...(include_test ? {} : { is_test: false }),
-    ...(parked === undefined ? {} : { "faults.parked_at": parked ? { $gt: EVER } : null }),
+    ...(parked === undefined ? {} : { "faults.parked_at": parked ? IS_PARKED : null }),
   };
 }

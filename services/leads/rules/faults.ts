@@ -11,6 +11,9 @@ const FIRST_PAUSE_MS = 5000;
 const LONGEST_PAUSE_MS = 600_000;
 const PAUSE_SPREAD = 0.2;
 
+/** What `faults.parked_at` of every parked lead fulfils: a range, which the index of parked leads serves. */
+export const IS_PARKED = { $gt: new Date(0) } as const;
+
 /** What of a lead tells its age. */
 export type Aged = Pick<LeadDoc, "created_at" | "aged_from" | "faults">;
 

@@ -2,11 +2,10 @@ import { callRef } from "../../../shared/ids.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { AttemptSnapshot, Faults, HistoryEntry, LeadDoc } from "../leads.model.ts";
 import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
-import { agedFrom, NEVER_AGES, type Aged } from "./faults.ts";
+import { agedFrom, IS_PARKED, NEVER_AGES, type Aged } from "./faults.ts";
 import { historyEntry, type Lease, type LeadTransition, type SeenLead } from "./lead-transition.ts";
 import { queueOf, type Queued } from "./queue-names.ts";
 
-const EVER = new Date(0);
 const WAITING = { $in: ["BACKLOG", "RETRY"] };
 const leasedBy = (b: Lease) => ({ _id: b.lead_id, status: "PROCESSING", claim_no: b.claim_no });
 
@@ -274,7 +273,7 @@ export const refuseAbort = (
 
 /** BACKLOG|RETRY -> same, parked and due now. Guard: it is parked, `due_at` as seen. */
 export const resume = (lead: Pick<LeadDoc, "_id" | "due_at">, by: string, now: Date): LeadTransition => ({
-  filter: { _id: lead._id, status: WAITING, due_at: lead.due_at ?? null, "faults.parked_at": { $gt: EVER } },
+  filter: { _id: lead._id, status: WAITING, due_at: lead.due_at ?? null, "faults.parked_at": IS_PARKED },
   update: {
     $set: { due_at: now, held: null, updated_at: now },
     ...historyEntry("resumed", now, { by }),

@@ -44,7 +44,7 @@ function startCheckTime({ clock, env, log, peers, draining }: DialerParts, order
   const lease = keepLease({
     clock,
     leaseSeconds: env.LEASE_SECONDS,
-    renew: () => peers.renewLease(order),
+    renew: async () => (await peers.renewLease(order)).done,
     onLost: () => lost.abort(),
     onError: (error) => {
       log.warn(
