@@ -2,6 +2,7 @@ import { recordAudit } from "../../shared/audit.ts";
 import type { Bus, Handlers, ParamsOf, ServiceDeps } from "../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
 import { fail, failEmptyChange } from "../../shared/errors.ts";
+import { shortNumberIssue } from "../../shared/numbering/short-number.ts";
 import { toE164 } from "../../shared/phone.ts";
 import { readPage } from "../../shared/page.ts";
 import { ownedResources } from "./tenant-usage.ts";
@@ -15,13 +16,13 @@ import type { ResellersRepository } from "./resellers.repository.ts";
 /** The numbers in the one spelling that every comparison uses, each once. INVALID_PHONE_NUMBER. */
 function normalizedNumbers(numbers: readonly string[]): string[] {
   const read = numbers.map((n) => toE164(n));
-  const errors = read.flatMap((n, i) =>
-    n === null
-      ? [{ path: `test_numbers.${i}`, message: "is not a valid phone number in E.164, such as +14155550100" }]
-      : [],
-  );
+  const errors = numbers.flatMap((n, i) => {
+    const invalid = read[i] === null ? "is not a valid phone number in E.164, such as +14155550100" : null;
+    const message = shortNumberIssue(n) ?? invalid;
+    return message === null ? [] : [{ path: `test_numbers.${i}`, message }];
+  });
   if (errors.length > 0)
-    fail("INVALID_PHONE_NUMBER", "test_numbers holds what is no phone number; see errors.", { errors });
+    fail("INVALID_PHONE_NUMBER", "test_numbers holds what is no phone number to call; see errors.", { errors });
   return [...new Set(read.filter((n) => n !== null))];
 }
 

@@ -2,6 +2,7 @@ import { IANAZone } from "luxon";
 import type { ConfigurationPatch } from "../../../shared/contracts/records/configuration.ts";
 import { Strict, Type } from "../../../shared/contracts/define.ts";
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
+import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import type { Settings } from "../configurations/configurations.model.ts";
 import { checkOf } from "./json-schema-validation.ts";
@@ -64,8 +65,10 @@ function inboundIssues(s: Part): ValidationIssue[] {
     issues.push({ path: "inbound_call_start_time", message: "is required with inbound_call_end_time" });
   if (s.inbound_block_action === "REDIRECT" && s.inbound_redirect_number === undefined)
     issues.push({ path: "inbound_redirect_number", message: "is required when inbound_block_action is REDIRECT" });
-  if (s.inbound_redirect_number !== undefined && !toE164(s.inbound_redirect_number))
-    issues.push({ path: "inbound_redirect_number", message: NOT_A_NUMBER });
+  const redirect = s.inbound_redirect_number;
+  const unfit =
+    redirect === undefined ? null : (shortNumberIssue(redirect) ?? (toE164(redirect) ? null : NOT_A_NUMBER));
+  if (unfit !== null) issues.push({ path: "inbound_redirect_number", message: unfit });
   return issues;
 }
 

@@ -1,6 +1,7 @@
 import { TEMPLATE_BYTES, type FlowFunction, type TemplateInput } from "../../../shared/contracts/records/template.ts";
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { jsonBytes } from "../../../shared/json.ts";
+import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { schemaIssues } from "./json-schema-validation.ts";
 import { leadsOn, transitionIssues } from "./flow-transition-validation.ts";
@@ -69,6 +70,8 @@ function transferIssues(fn: FlowFunction, path: string, variables: Variables): V
   if (fn.transfer_to === undefined)
     return [{ path: `${path}.transfer_to`, message: "is required for the action transfer" }];
   const variable = soleVariable(fn.transfer_to);
+  const never = shortNumberIssue(fn.transfer_to);
+  if (never !== null) return [{ path: `${path}.transfer_to`, message: never }];
   if (variable === null)
     return toE164(fn.transfer_to) === fn.transfer_to
       ? []

@@ -3,6 +3,7 @@ import type { Provider } from "../../../shared/contracts/records/configuration.t
 import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { HangUpReason, MediaEnd } from "../../../shared/hangup-source.ts";
+import { isShortNumber } from "../../../shared/numbering/short-number.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { endEvidenceOf } from "./call-facts.ts";
 import { isLive, requestHangUp } from "./call-state-machine.ts";
@@ -68,8 +69,9 @@ async function inProgress(deps: DialerParts, ref: string, what: string): Promise
   return { call: { ...call, order: call.order }, handle, provider: call.provider };
 }
 
-/** Transfers a live, answered call to another number. VALIDATION_FAILED when there is none. */
+/** Transfers a live, answered call to another number. VALIDATION_FAILED when there is none, INVALID_PHONE_NUMBER for one of an emergency or short service. */
 async function transferCall(deps: DialerParts, ref: string, to: string): Promise<void> {
+  if (isShortNumber(to)) fail("INVALID_PHONE_NUMBER", "Calls are not transferred to emergency and short numbers.");
   const { call, handle, provider } = await inProgress(deps, ref, "transferred");
   await deps.carriers
     .of(provider)

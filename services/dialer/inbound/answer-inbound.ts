@@ -4,6 +4,7 @@ import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
 import { sha256, uuidOf } from "../../../shared/ids.ts";
+import { isShortNumber } from "../../../shared/numbering/short-number.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import {
   callbackBase,
@@ -117,7 +118,7 @@ async function judgeOnce(deps: DialerParts, doc: InboundCallDoc): Promise<{ doc:
 function blockOf({ plan, verdict }: InboundCallDoc): InboundDecision {
   const c = plan?.configuration ?? null;
   const heard = { message: c?.inbound_block_message ?? null, language: plan?.language ?? "en-US" };
-  if (verdict === "REDIRECTED" && c?.inbound_redirect_number)
+  if (verdict === "REDIRECTED" && c?.inbound_redirect_number && !isShortNumber(c.inbound_redirect_number))
     return { kind: "redirect", to: c.inbound_redirect_number, ...heard };
   return { kind: "reject", ...heard };
 }

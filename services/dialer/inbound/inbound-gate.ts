@@ -1,6 +1,7 @@
 import { windowState } from "../../../shared/calling-window.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
+import { isShortNumber } from "../../../shared/numbering/short-number.ts";
 import type { BlockReason, InboundVerdict } from "../../../shared/contracts/records/inbound.ts";
 
 /** All inputs of the verdict on an inbound call. */
@@ -45,11 +46,11 @@ function firstBlock({ at, known, plan, listed, earlier }: InboundFacts): BlockRe
   return earlier !== null && earlier >= c.inbound_max_calls_per_caller ? "rate_limited" : null;
 }
 
-/** A blocked call goes where the configuration says; never back to the number that was called, which would loop. */
+/** A blocked call goes where the configuration says; never back to the number that was called, which would loop, and never to an emergency or short service. */
 export function blocked(plan: InboundPlan | null, to: string, reason: BlockReason): InboundRuling {
   const c = plan?.configuration;
-  const elsewhere =
-    c?.inbound_block_action === "REDIRECT" && c.inbound_redirect_number !== null && c.inbound_redirect_number !== to;
+  const target = c?.inbound_block_action === "REDIRECT" ? c.inbound_redirect_number : null;
+  const elsewhere = target !== null && target !== to && !isShortNumber(target);
   return { verdict: elsewhere ? "REDIRECTED" : "REJECTED", reason };
 }
 

@@ -15,6 +15,7 @@ import {
   checkCredentials,
   checkOtherCalls,
   checkLease,
+  checkShortNumber,
   checkSlot,
   firstStop,
 } from "./dial-checks.ts";
@@ -62,7 +63,7 @@ async function beforeIntent(
 ): Promise<{ media: Prepared; permit: DialPermit | null } | EarlyStop> {
   try {
     const [unfit, slotLost, otherCall] = await Promise.all([
-      firstStop(deps, order, [checkCarrier, checkCallingWindow, checkBlacklist]),
+      firstStop(deps, order, [checkShortNumber, checkCarrier, checkCallingWindow, checkBlacklist]),
       checkSlot(deps, order),
       checkOtherCalls(deps, order),
     ]);

@@ -1,4 +1,5 @@
 import { noFacts } from "../../../shared/contracts/records/attempt.ts";
+import { isShortNumber } from "../../../shared/numbering/short-number.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { CALLEE_BUSY } from "../../../shared/contracts/records/explanation.ts";
 import { callRef } from "../../../shared/ids.ts";
@@ -37,6 +38,24 @@ export const checkCredentials: Check = async ({ breakers }, { provider }) => {
     ? null
     : { kind: "release", due_at: until, reason: "the carrier refuses the account's credentials" };
 };
+
+/** What refuses a number of an emergency or short service, for people. */
+export const NEVER_CALLED = "the number is one of an emergency or short service, which is never called";
+
+/** The number is none of an emergency or short service, whatever else allows it. */
+export const checkShortNumber: Check = (_, { to }) =>
+  Promise.resolve(
+    isShortNumber(to)
+      ? {
+          kind: "settle",
+          facts: {
+            ...noFacts("not_dialled"),
+            dropped_as: "NUMBER_UNAVAILABLE",
+            error: { code: "NUMBER_UNAVAILABLE", message: NEVER_CALLED },
+          },
+        }
+      : null,
+  );
 
 /** The number was not put on the blacklist since the lead was queued. */
 export const checkBlacklist: Check = async ({ peers }, { enforce_blacklist, reseller_id, to }) => {

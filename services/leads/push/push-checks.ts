@@ -1,6 +1,7 @@
 import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { inScope, scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { codeOf, refusal, type Refusal } from "../../../shared/errors.ts";
+import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { overrideFields } from "./playground-override.ts";
 import { hasNulKey, merchantOf, PHONE, type PushedLead, type ResolvedTemplate } from "./lead-document.ts";
@@ -78,12 +79,17 @@ const checkTemplate: PushCheck = async (rows, { by, bus }) => {
   });
 };
 
-/** The number to dial is a phone number; a payload may have none. INVALID_PHONE_NUMBER. */
+/** The number to dial is a phone number, and none of an emergency or short service; a payload may have none. INVALID_PHONE_NUMBER. */
 const checkPhone: PushCheck = (rows) =>
   rows.map((row) => {
     row.phone = null;
     if (!Object.hasOwn(row.lead.payload, PHONE)) return null;
     const value = row.lead.payload[PHONE];
+    const never = typeof value === "string" ? shortNumberIssue(value) : null;
+    if (never !== null)
+      return refusal("INVALID_PHONE_NUMBER", `payload.${PHONE} ${never}; the lead was not queued`, [
+        { path: `payload.${PHONE}`, message: never },
+      ]);
     row.phone = typeof value === "string" ? toE164(value) : null;
     return row.phone === null
       ? refusal(

@@ -4,6 +4,7 @@ import { CALLEE_BUSY, FORMER_CALL_OPEN, type GateName } from "../../../shared/co
 import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/records/lead.ts";
 import type { ResultOf } from "../../../shared/bus/bus.ts";
 import { windowState, type CallingWindow, type WindowState } from "../../../shared/calling-window.ts";
+import { isShortNumber } from "../../../shared/numbering/short-number.ts";
 import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
 import { MS_PER_SECOND, plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import { drop, hold, notJudged, pass, type Ruling } from "./gate-verdict.ts";
@@ -182,6 +183,12 @@ function phoneRuling(lead: GateLead): Ruling {
     return hold(
       "The payload has no customer_mobile_number, or misspells its name, so there is nobody to call. The lead stays in BACKLOG and does not expire: abort it, and push one with the number.",
       null,
+      values,
+    );
+  if (isShortNumber(lead.phone_number))
+    return drop(
+      "NUMBER_UNAVAILABLE",
+      "the number is one of an emergency or short service, which is never called",
       values,
     );
   return pass(`The number to call is ${lead.masked ?? "known"}.`, values);

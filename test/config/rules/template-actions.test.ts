@@ -15,6 +15,16 @@ const FAULTS: [string, TemplateInput, string[]][] = [
     ["nodes.0.functions.0.transfer_to"],
   ],
   [
+    "transfer to an emergency number",
+    withFunction({ action: "transfer", transfer_to: "+2710111" }),
+    ["nodes.0.functions.0.transfer_to"],
+  ],
+  [
+    "transfer to a short number",
+    withFunction({ action: "transfer", transfer_to: "+49116117" }),
+    ["nodes.0.functions.0.transfer_to"],
+  ],
+  [
     "transfer to a variable inside other text",
     withFunction({ action: "transfer", transfer_to: "+1{{desk}}" }, { variables: ["desk"] }),
     ["nodes.0.functions.0.transfer_to"],

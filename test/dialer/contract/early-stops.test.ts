@@ -43,6 +43,19 @@ describe("attempts that stop before the carrier is asked", () => {
       { facts: { ended: "not_dialled", dropped_as: "BLACKLISTED" } },
     ],
     [
+      "a short number that an older version queued",
+      () => undefined,
+      { to: "+49116117", enforce_blacklist: false },
+      ["leads.settle", "numbers.releaseMany"],
+      {
+        facts: {
+          ended: "not_dialled",
+          dropped_as: "NUMBER_UNAVAILABLE",
+          error: { code: "NUMBER_UNAVAILABLE", message: expect.stringContaining("emergency or short") },
+        },
+      },
+    ],
+    [
       "baton lost in an attempt that took long",
       () => {
         d.script.prepare = () => clock.advance(11_000);

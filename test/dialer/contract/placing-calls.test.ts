@@ -202,6 +202,10 @@ test("a transfer sends the live call elsewhere with our caller id; one that is o
   d.script.hold = true;
   await dial(order);
   await until("the talk", () => d.joins.find((j) => j.ref === refOf(order)));
+  for (const to of ["+2710111", "+49116117"])
+    await expect(d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to })).rejects.toMatchObject({
+      type: "INVALID_PHONE_NUMBER",
+    });
   await d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106" });
   expect(d.changes.at(-1)?.form["Twiml"]).toContain(
     `<Dial callerId="${order.from}"><Number>+14155550106</Number></Dial>`,

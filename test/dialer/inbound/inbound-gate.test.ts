@@ -142,6 +142,8 @@ describe("a blocked call", () => {
     ["is redirected where the configuration says so", redirect("+14155550111"), "REDIRECTED"],
     ["is rejected where there is no number to go to", redirect(null), "REJECTED"],
     ["is never sent round in a circle", redirect(OURS), "REJECTED"],
+    ["is never sent to an emergency service", redirect("+2710111"), "REJECTED"],
+    ["is never sent to a short number", redirect("+49116117"), "REJECTED"],
     ["is rejected without a plan", null, "REJECTED"],
   ])("%s", (_, of, verdict) =>
     expect(blocked(of, OURS, "outside_window")).toEqual({ verdict, reason: "outside_window" }),

@@ -55,6 +55,8 @@ describe("each gate defers, drops or lets pass by itself", () => {
     ["finished", "status", gateInputs({}, { status: "FINISHED", outcome: "confirmed" }), "drop", null],
     ["no number to call", "phone_number", gateInputs({}, { phone_number: null }), "hold", null],
     ["a mode that a client joins", "phone_number", gateInputs({}, { execution_mode: "RTC" }), "hold", null],
+    ["an emergency number", "phone_number", gateInputs({}, { phone_number: "+2710111" }), "drop", null],
+    ["a short number", "phone_number", gateInputs({}, { phone_number: "+49116117" }), "drop", null],
     ["template gone", "template", gateInputs({ plan: null }), "drop", null],
     [
       "expired",

@@ -251,6 +251,23 @@ describe("who may override what", () => {
   });
 });
 
+describe("an emergency or short number is never called", () => {
+  test.each([
+    ["+2710111", "an emergency number of ZA"],
+    ["+49110", "an emergency number of DE"],
+    ["+49 116117", "a short number of DE"],
+  ])("%s: 422 with the reason, with an override and without one", async (to, what) => {
+    for (const over of [{ is_playground: false }, { configurations_override: { enforce_blacklist: false } }]) {
+      const answer = await push(template, over, "reseller", to);
+      expect([answer.status, answer.body["code"], answer.body["errors"]]).toEqual([
+        422,
+        "INVALID_PHONE_NUMBER",
+        [{ path: "payload.customer_mobile_number", message: `is ${what}, which is never called` }],
+      ]);
+    }
+  });
+});
+
 describe("test_numbers of a merchant", () => {
   const put = (test_numbers: unknown, role: Role = "reseller"): Promise<Answer> =>
     http.ask("PUT", `/merchants/${http.merchant_id}`, { token: http.tokens[role], body: { test_numbers } });
@@ -260,6 +277,7 @@ describe("test_numbers of a merchant", () => {
   test.each<[string, unknown, string]>([
     ["what is no number", ["reception"], "test_numbers.0"],
     ["a number that can't be", [TESTER, "+10005550100"], "test_numbers.1"],
+    ["an emergency number", [TESTER, "+2710111"], "test_numbers.1"],
     ["more than a hundred", Array.from({ length: 101 }, (_, i) => `+1415555${2000 + i}`), "test_numbers"],
   ])("%s is refused with its path", async (_what, value, path) => {
     const answer = await put(value);
