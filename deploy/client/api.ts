@@ -243,7 +243,7 @@ export interface paths {
          */
         readonly get: operations["merchants.get"];
         /**
-         * Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour
+         * Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour, max_calls_per_callee is how often one person is called at most in any 24 hours and any 7 days
          * @description Roles: admin, reseller.
          */
         readonly put: operations["merchants.update"];
@@ -1149,6 +1149,10 @@ export interface components {
             /** Format: email */
             readonly contact_email: string;
             readonly test_numbers?: readonly string[];
+            readonly max_calls_per_callee?: {
+                readonly per_day?: number;
+                readonly per_week?: number;
+            } | null;
         };
         readonly MerchantsCreateResponse: {
             readonly id: string;
@@ -1163,6 +1167,10 @@ export interface components {
                 readonly reason: string | null;
             } | null;
             readonly test_numbers?: readonly string[];
+            readonly max_calls_per_callee?: {
+                readonly per_day?: number;
+                readonly per_week?: number;
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1183,6 +1191,10 @@ export interface components {
                     readonly reason: string | null;
                 } | null;
                 readonly test_numbers?: readonly string[];
+                readonly max_calls_per_callee?: {
+                    readonly per_day?: number;
+                    readonly per_week?: number;
+                } | null;
                 /** Format: date-time */
                 readonly created_at: string;
                 /** Format: date-time */
@@ -1203,6 +1215,10 @@ export interface components {
                 readonly reason: string | null;
             } | null;
             readonly test_numbers?: readonly string[];
+            readonly max_calls_per_callee?: {
+                readonly per_day?: number;
+                readonly per_week?: number;
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1213,6 +1229,10 @@ export interface components {
             /** Format: email */
             readonly contact_email?: string;
             readonly test_numbers?: readonly string[];
+            readonly max_calls_per_callee?: {
+                readonly per_day?: number;
+                readonly per_week?: number;
+            } | null;
             readonly is_active?: boolean;
         };
         readonly MerchantsUpdateResponse: {
@@ -1228,6 +1248,10 @@ export interface components {
                 readonly reason: string | null;
             } | null;
             readonly test_numbers?: readonly string[];
+            readonly max_calls_per_callee?: {
+                readonly per_day?: number;
+                readonly per_week?: number;
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1249,6 +1273,10 @@ export interface components {
                 readonly reason: string | null;
             } | null;
             readonly test_numbers?: readonly string[];
+            readonly max_calls_per_callee?: {
+                readonly per_day?: number;
+                readonly per_week?: number;
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1267,6 +1295,10 @@ export interface components {
                 readonly reason: string | null;
             } | null;
             readonly test_numbers?: readonly string[];
+            readonly max_calls_per_callee?: {
+                readonly per_day?: number;
+                readonly per_week?: number;
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -3026,7 +3058,7 @@ export interface components {
             readonly summary: string;
             readonly gates: readonly {
                 /** @enum {unknown} */
-                readonly gate: "status" | "phone_number" | "template" | "expiry" | "parked" | "due" | "former_call_open" | "callee_busy" | "deployment" | "merchant" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
+                readonly gate: "status" | "phone_number" | "template" | "expiry" | "parked" | "due" | "former_call_open" | "callee_busy" | "callee_capped" | "deployment" | "merchant" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
                 /** @enum {unknown} */
                 readonly verdict: "pass" | "hold" | "drop" | "not_judged";
                 readonly detail: string;

@@ -11,6 +11,7 @@ import { listInbound } from "./inbound/inbound-list.ts";
 import { farewells } from "./media/farewells.ts";
 import { mediaJoined } from "./media/media-joined.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
+import { calleeCalls } from "./outbound/callee-cap.ts";
 import { createAttemptPool } from "./outbound/attempt-pool.ts";
 import { ownRecorded, recordingOf } from "./recordings/recording-actions.ts";
 
@@ -44,6 +45,7 @@ export default service("dialer", (deps) => {
       recorded: (params) => ownRecorded(parts, params),
       recordingOf: ({ call_id }) => recordingOf(parts, call_id),
       history: ({ lead_id }) => callHistory(parts, lead_id),
+      calleeCalls: (params) => calleeCalls(parts, params),
       reconcile: ({ lead_id, claim_no }) => reconcile(parts, lead_id, claim_no),
     },
     async started() {

@@ -14,6 +14,7 @@ export const merchantView = (doc: MerchantDoc): MerchantRecord => ({
   is_active: doc.is_active,
   paused: pauseView(doc.paused),
   test_numbers: doc.test_numbers ?? [],
+  max_calls_per_callee: doc.max_calls_per_callee ?? null,
   created_at: doc.created_at.toISOString(),
   updated_at: doc.updated_at.toISOString(),
 });

@@ -1,4 +1,5 @@
 import { Schema } from "mongoose";
+import type { CalleeCap } from "../../shared/contracts/merchants.ts";
 import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
 import { pauseSchema, type PauseDoc } from "./pauses/pause.model.ts";
 
@@ -15,9 +16,13 @@ export interface MerchantDoc {
   paused: PauseDoc | null;
   /** In E.164, each once; absent: none. */
   test_numbers?: string[];
+  /** Absent or null: none. */
+  max_calls_per_callee?: CalleeCap | null;
   created_at: Date;
   updated_at: Date;
 }
+
+const calleeCapSchema = new Schema<CalleeCap>({ per_day: Number, per_week: Number }, { _id: false, strict: "throw" });
 
 /** Collection `merchants`; owner: the merchants service. */
 export const merchantSchema = new Schema<MerchantDoc>(
@@ -30,6 +35,7 @@ export const merchantSchema = new Schema<MerchantDoc>(
     is_active: { type: Boolean, required: true },
     paused: { type: pauseSchema, default: null },
     test_numbers: { type: [String], default: undefined },
+    max_calls_per_callee: { type: calleeCapSchema, default: undefined },
     created_at: { type: Date, required: true },
     updated_at: { type: Date, required: true },
   },

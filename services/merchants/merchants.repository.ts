@@ -1,5 +1,6 @@
 import type { Model } from "mongoose";
 import type { ListFilter } from "../../shared/bus/bus.ts";
+import type { CalleeCap } from "../../shared/contracts/merchants.ts";
 import type { Scope } from "../../shared/contracts/records/identity.ts";
 import { newestOf, type PageFilter } from "../../shared/page.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
@@ -10,7 +11,7 @@ type MerchantFilter = ListFilter<"merchants.list">;
 
 /** What may change of a merchant. */
 export type MerchantChange = Partial<
-  Pick<MerchantDoc, "name" | "name_key" | "contact_email" | "is_active" | "test_numbers">
+  Pick<MerchantDoc, "name" | "name_key" | "contact_email" | "is_active" | "test_numbers" | "max_calls_per_callee">
 > & {
   updated_at: Date;
 };
@@ -28,6 +29,8 @@ export interface MerchantsRepository {
   ofReseller(reseller_id: string, id: string): Promise<Pick<MerchantDoc, "is_active"> | null>;
   /** For services: the test numbers of those of these merchants that have any. */
   testNumbers(ids: readonly string[]): Promise<Map<string, readonly string[]>>;
+  /** For services: those of these merchants that have a cap on calls per callee. */
+  calleeCaps(ids: readonly string[]): Promise<{ id: string; max_calls_per_callee: CalleeCap }[]>;
   /** For services: whether the reseller has any merchant. */
   anyOf(reseller_id: string): Promise<boolean>;
 }
@@ -67,6 +70,12 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
       .find({ _id: { $in: ids } }, { test_numbers: 1 })
       .lean<Pick<MerchantDoc, "_id" | "test_numbers">[]>();
     return new Map(found.map((m) => [m._id, m.test_numbers ?? []]));
+  },
+  async calleeCaps(ids) {
+    const found = await model
+      .find({ _id: { $in: ids }, max_calls_per_callee: { $ne: null } }, { max_calls_per_callee: 1 })
+      .lean<Pick<MerchantDoc, "_id" | "max_calls_per_callee">[]>();
+    return found.flatMap(({ _id, max_calls_per_callee: cap }) => (cap ? [{ id: _id, max_calls_per_callee: cap }] : []));
   },
   anyOf: async (reseller_id) => (await model.exists({ reseller_id })) !== null,
 });

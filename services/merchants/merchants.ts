@@ -41,7 +41,7 @@ const derived = ({ name, test_numbers }: { name?: string; test_numbers?: readonl
 const newMerchant = (
   _id: string,
   now: Date,
-  { name, reseller_id, contact_email, test_numbers }: Omit<ParamsOf<"merchants.create">, "by">,
+  { name, reseller_id, contact_email, test_numbers, max_calls_per_callee }: Omit<ParamsOf<"merchants.create">, "by">,
 ): MerchantDoc => ({
   _id,
   name,
@@ -51,6 +51,7 @@ const newMerchant = (
   is_active: true,
   paused: null,
   ...(test_numbers === undefined ? {} : { test_numbers: normalizedNumbers(test_numbers) }),
+  ...(max_calls_per_callee ? { max_calls_per_callee } : {}),
   created_at: now,
   updated_at: now,
 });
@@ -99,6 +100,7 @@ export function merchantActions(
       await forChange(by, id);
       const change = { ...wanted, ...derived(wanted), updated_at: deps.clock.now() };
       const changed = (await merchants.change(scopeOf(by), id, change)) ?? merchantNotFound();
+      if (wanted.max_calls_per_callee !== undefined) bus.broadcast("calling.switched", { merchant_id: id });
       await record(bus, by, "merchant.updated", changed, audited(wanted));
       return merchantView(changed);
     },

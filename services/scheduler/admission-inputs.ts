@@ -1,6 +1,8 @@
 import pLimit from "p-limit";
+import type { CapJudgement } from "../../shared/time/sliding-cap.ts";
 import type { ResultOf, ServiceDeps } from "../../shared/bus/bus.ts";
 import type { Plan } from "../../shared/contracts/config.ts";
+import type { CalleeCap } from "../../shared/contracts/merchants.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { DIALLED_MODES, type WaitingLead } from "../../shared/contracts/records/lead.ts";
 import { maskPhone } from "../../shared/process/log.ts";
@@ -22,6 +24,8 @@ export interface QueueInputs {
   queue: Queue;
   plan: Plan | null;
   pauses: GateInputs["pauses"];
+  /** The merchant's cap on calls per callee; null: none. */
+  cap?: CalleeCap | null;
   /** The error of a queue whose plan, pause or own configuration could not be read. */
   failed?: unknown;
 }
@@ -72,6 +76,36 @@ const limitReader =
     });
   };
 
+/** Reads plans, pauses and caps of queues. */
+const queueReader = (policies: ReturnType<typeof createPolicyCache>) => {
+  const overridden = async (inputs: QueueInputs): Promise<QueueInputs> => {
+    try {
+      return { ...inputs, plan: await policies.withOverride(inputs.queue, inputs.plan) };
+    } catch (failed) {
+      return { ...inputs, failed };
+    }
+  };
+  return async (queues: readonly Queue[]): Promise<QueueInputs[]> => {
+    const [plans, merchants] = await Promise.all([
+      policies.plans(unique(queues.map((q) => q.template_id))),
+      policies.merchants(unique(queues.flatMap((q) => q.merchant_id ?? []))),
+    ]);
+    const limit = pLimit(OVERRIDES_AT_ONCE);
+    return Promise.all(
+      queues.map((queue): QueueInputs | Promise<QueueInputs> => {
+        const merchant = queue.merchant_id ?? "";
+        const { pause, cap } = merchants.of.get(merchant) ?? { pause: null, cap: null };
+        const plan = plans.of.get(queue.template_id) ?? null;
+        const all = { queue, plan, pauses: { deployment: merchants.deployment, merchant: pause }, cap };
+        const failed = plans.failed.get(queue.template_id) ?? merchants.failed.get(merchant);
+        if (failed !== undefined) return { ...all, failed };
+        if (!queue.configurations_override && queue.override_of === undefined) return all;
+        return limit(() => overridden(all));
+      }),
+    );
+  };
+};
+
 /** Reads what the gates judge by, the same for a pass and for explain. `ttlMs` 0: every answer is fresh. `aheadMs`: how far ahead a pass looks for permits. */
 export function createAdmissionInputs(
   deps: Pick<ServiceDeps, "bus" | "clock" | "env">,
@@ -91,34 +125,9 @@ export function createAdmissionInputs(
     return answer;
   };
 
-  const ofQueue = async (queue: Queue, plan: Plan | null, pauses: QueueInputs["pauses"]): Promise<QueueInputs> => {
-    try {
-      return { queue, plan: await policies.withOverride(queue, plan), pauses };
-    } catch (failed) {
-      return { queue, plan, pauses, failed };
-    }
-  };
-
   return {
-    /** Plans and pauses of these queues, in their order. */
-    async ofQueues(queues: readonly Queue[]): Promise<QueueInputs[]> {
-      const [plans, pausesOf] = await Promise.all([
-        policies.plans(unique(queues.map((q) => q.template_id))),
-        policies.pauses(unique(queues.flatMap((q) => q.merchant_id ?? []))),
-      ]);
-      const limit = pLimit(OVERRIDES_AT_ONCE);
-      return Promise.all(
-        queues.map((queue): QueueInputs | Promise<QueueInputs> => {
-          const merchant = queue.merchant_id ?? "";
-          const plan = plans.of.get(queue.template_id) ?? null;
-          const pauses = { deployment: pausesOf.deployment, merchant: pausesOf.of.get(merchant) ?? null };
-          const failed = plans.failed.get(queue.template_id) ?? pausesOf.failed.get(merchant);
-          if (failed !== undefined) return { queue, plan, pauses, failed };
-          if (!queue.configurations_override && queue.override_of === undefined) return { queue, plan, pauses };
-          return limit(() => ofQueue(queue, plan, pauses));
-        }),
-      );
-    },
+    /** Plans, pauses and caps of these queues, in their order. */
+    ofQueues: queueReader(policies),
     plans: policies.plans,
     limitsOf: limitReader(deps, rates, aheadMs),
     /** Slots that a call of this queue to this country may use; null where the configuration is unknown. */
@@ -143,6 +152,18 @@ export function createAdmissionInputs(
 /** What reads the inputs of the gates. */
 export type AdmissionInputs = ReturnType<typeof createAdmissionInputs>;
 
+/** What counts for a merchant's cap on calls per callee, afresh; null: there is no cap, or no dialer answers. */
+async function calleeCalls(
+  bus: ServiceDeps["bus"],
+  cap: CalleeCap | null,
+  callee: { reseller_id: string; merchant_id: string | null; to: string },
+): Promise<CapJudgement | null> {
+  if (cap === null) return null;
+  const asked = bus.call("dialer.calleeCalls", { callees: [{ ...callee, max_calls_per_callee: cap }] });
+  const [judged] = (await asked.catch(() => null))?.callees ?? [];
+  return judged ? { ...judged, free_at: judged.free_at === null ? null : new Date(judged.free_at) } : null;
+}
+
 /** All inputs of one lead for an instant, read afresh: what a pass collects for many, for explain. */
 export async function gateInputsOf(
   { bus }: Pick<ServiceDeps, "bus">,
@@ -157,10 +178,11 @@ export async function gateInputsOf(
   if (of.failed !== undefined) throw of.failed;
   const country = inputs.countryOf(phone_number);
   const callee = DIALLED_MODES.includes(lead.execution_mode) ? phone_number : null;
-  const [[limits = { rate: null, carrier: null }], slots, checked] = await Promise.all([
+  const [[limits = { rate: null, carrier: null }], slots, checked, callee_calls] = await Promise.all([
     inputs.limitsOf([of]),
     callee === null ? null : inputs.slotsFor(of, country),
     callee === null ? null : bus.call("blacklist.check", { pairs: [{ reseller_id, phone_number: callee }] }),
+    callee === null ? null : calleeCalls(bus, of.cap ?? null, { reseller_id, merchant_id, to: callee }),
   ]);
   return {
     at,
@@ -170,6 +192,8 @@ export async function gateInputsOf(
     blacklisted: checked?.listed[0] ?? null,
     country,
     slots,
+    callee_cap: of.cap ?? null,
+    callee_calls,
     ...limits,
   };
 }

@@ -73,6 +73,7 @@ const CALLERS: Callers = {
     sendDtmf: ["conversation"],
     askAgain: ["conversation"],
     recorded: ["conversation"],
+    calleeCalls: ["scheduler"],
     reconcile: ["leads"],
     recordingOf: ["leads"],
     history: ["leads"],

@@ -14,6 +14,7 @@ import {
 } from "./define.ts";
 import { CARRIER_PARTIES, HANG_UP_REASONS, MEDIA_ENDS } from "../hangup-source.ts";
 import { AttemptFacts, CARRIER_ENDS, HangupSource } from "./records/attempt.ts";
+import { CalleeCap } from "./merchants.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { EngineEnum } from "./records/models.ts";
 import { By, NextCursor, PageParams } from "./records/identity.ts";
@@ -49,6 +50,8 @@ export const DialJob = Strict({
   max_call_seconds: Type.Integer({ minimum: 1 }),
   /** null: no limit, or the callee is on its whitelist. */
   rate_limit: Nullable(RateLimit),
+  /** The merchant's; absent: none. */
+  max_calls_per_callee: Type.Optional(CalleeCap),
   /** The configuration's pre-checks, and how often each has deferred the lead. */
   pre_checks: Type.Array(Json, { maxItems: 10 }),
   pre_check_defers: Type.Record(Type.String(), Type.Integer()),
@@ -204,6 +207,28 @@ export const dialer = {
       Strict({ call_ref: CallRef, turn: Type.Integer({ minimum: 0, maximum: 1_000_000 }), language: Text(35) }),
       Nothing,
       { timeout_ms: 20_000, since: "0.3.0" },
+    ),
+    /**
+     * Internal: calls that count for their merchants' caps per callee, in order: how many in the last 24 hours and 7 days, but no more than the greater of the cap's numbers, and from when one more fits; null: now.
+     */
+    calleeCalls: action(
+      Strict({
+        callees: Type.Array(
+          Strict({
+            reseller_id: Text(64),
+            merchant_id: Nullable(Text(64)),
+            to: E164,
+            max_calls_per_callee: CalleeCap,
+          }),
+          { minItems: 1, maxItems: 100 },
+        ),
+      }),
+      Type.Object({
+        callees: Type.Array(Type.Object({ day: Type.Integer(), week: Type.Integer(), free_at: Nullable(IsoTime) }), {
+          maxItems: 100,
+        }),
+      }),
+      { since: "0.3.0" },
     ),
     /** Facts about an attempt whose lease ran out; may ask the carrier. */
     reconcile: action(Strict({ lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) }), Verdict, {

@@ -1,4 +1,17 @@
-import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static, Id, UpTo } from "./define.ts";
+import {
+  action,
+  E164,
+  IsoTime,
+  Nothing,
+  Nullable,
+  Patch,
+  Strict,
+  Text,
+  Type,
+  type Static,
+  Id,
+  UpTo,
+} from "./define.ts";
 import { By, NextCursor, PageParams } from "./records/identity.ts";
 
 /** A reseller, the top of the scope tree. */
@@ -20,6 +33,15 @@ export const MAX_TEST_NUMBERS = 100;
 /** Numbers of the merchant's own people: a playground run may call them outside the calling window, and although they are listed. */
 const TestNumbers = Type.Array(E164, { maxItems: MAX_TEST_NUMBERS });
 
+/** Most calls that a cap per callee may allow. */
+export const MAX_CAPPED_CALLS = 1000;
+const CappedCalls = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CAPPED_CALLS }));
+/** How often a merchant calls one person at most, over all its templates: in any 24 hours, in any 7 days; a field that is absent limits nothing. */
+export const CalleeCap = Patch({ per_day: CappedCalls, per_week: CappedCalls });
+export type CalleeCap = Static<typeof CalleeCap>;
+/** null: no cap. */
+const CalleeCapField = Type.Optional(Nullable(CalleeCap));
+
 /** A merchant: the business that calls. `paused`: its leads wait. */
 export const MerchantRecord = Type.Object({
   id: Id,
@@ -29,6 +51,7 @@ export const MerchantRecord = Type.Object({
   is_active: Type.Boolean(),
   paused: Type.Optional(Nullable(Pause)),
   test_numbers: Type.Optional(TestNumbers),
+  max_calls_per_callee: CalleeCapField,
   created_at: IsoTime,
   updated_at: IsoTime,
 });
@@ -66,6 +89,7 @@ export const merchants = {
         reseller_id: Text(64),
         contact_email: Email,
         test_numbers: Type.Optional(TestNumbers),
+        max_calls_per_callee: CalleeCapField,
       }),
       MerchantRecord,
     ),
@@ -89,6 +113,7 @@ export const merchants = {
         name: Type.Optional(Text(200)),
         contact_email: Type.Optional(Email),
         test_numbers: Type.Optional(TestNumbers),
+        max_calls_per_callee: CalleeCapField,
         is_active: Type.Optional(Type.Boolean()),
       }),
       MerchantRecord,
@@ -104,12 +129,13 @@ export const merchants = {
     /** No lead at all is dialled from now on; calls under way go on. FORBIDDEN for all but admins. */
     pauseDeployment: action(Strict({ by: By, reason: Type.Optional(Text(500)) }), Deployment),
     resumeDeployment: action(Strict({ by: By }), Deployment),
-    /** Internal: what is paused; merchants that are not are left out. */
+    /** Internal: what is paused, and the caps per callee; merchants without are left out. */
     pauses: action(
       Strict({ merchant_ids: Type.Array(Text(64), { maxItems: 1000 }) }),
       Type.Object({
         deployment: Nullable(Pause),
         merchants: Type.Array(Type.Object({ id: Id, pause: Pause })),
+        caps: Type.Optional(Type.Array(Type.Object({ id: Id, max_calls_per_callee: CalleeCap }), { maxItems: 1000 })),
       }),
     ),
     /** Internal: which of these numbers are test numbers of these merchants, in order. */
@@ -132,7 +158,7 @@ export const merchants = {
     ),
   },
   events: {
-    /** Calling was paused or resumed for a merchant, or (null) for the deployment. */
+    /** Calling was paused or resumed for a merchant, or (null) for the deployment, or the merchant's cap on calls per callee changed. */
     "calling.switched": Type.Object({ merchant_id: Nullable(Id) }),
   },
 };

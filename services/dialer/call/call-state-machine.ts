@@ -46,11 +46,12 @@ const end = (
   at: Date,
   now: Date,
   more: Partial<CallDoc>,
+  uncounted: { cap_key?: 1 } = {},
 ): Transition => ({
   filter,
   update: {
     $set: { state: "ENDED", rank: RANK.ENDED, ended, ended_at: at, due_at: plusMs(now, REPOLL_MS), ...more },
-    $unset: { tended_by: 1, callee: 1, callee_key: 1, open_until: 1 },
+    $unset: { tended_by: 1, callee: 1, callee_key: 1, open_until: 1, ...uncounted },
   },
 });
 
@@ -119,15 +120,23 @@ export const nameLeg = (ref: string, call_id: string, leg_id: string): Transitio
   update: { $set: { carrier_call_id: call_id, carrier_leg_id: leg_id } },
 });
 
+/** A call that never was at the carrier does not count for caps on calls per callee. */
+const UNCOUNTED = { cap_key: 1 } as const;
+
 /** DIALING -> ENDED: nothing rang, for certain; the lead comes back at `release.due_at`. */
 export const notDialled = (
   ref: string,
   { due_at, reason, fault }: NonNullable<CallDoc["release"]>,
   now: Date,
 ): Transition =>
-  end(unnamed(ref), "not_dialled", now, now, {
-    release: { due_at, reason, ...(fault === undefined ? {} : { fault }) },
-  });
+  end(
+    unnamed(ref),
+    "not_dialled",
+    now,
+    now,
+    { release: { due_at, reason, ...(fault === undefined ? {} : { fault }) } },
+    UNCOUNTED,
+  );
 
 /** DIALING -> ENDED: the carrier's final no. */
 export const refuse = (
@@ -135,7 +144,7 @@ export const refuse = (
   ended: "invalid_number" | "failed",
   error: Record<string, unknown>,
   now: Date,
-): Transition => end(unnamed(ref), ended, now, now, { error });
+): Transition => end(unnamed(ref), ended, now, now, { error }, UNCOUNTED);
 
 /**
  * DIALING -> ENDED: perhaps sent, never answered, never found. Counts as rung.

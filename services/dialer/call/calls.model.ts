@@ -73,6 +73,8 @@ export interface CallDoc {
   /** Tenant and callee of a call that may be live: one call at a time has it. Absent in an inbound call that came while another was under way. */
   callee_key?: string;
   open_until?: Date;
+  /** Tenant and callee of a call that counts for caps on calls per callee: one that was dialled by us, or may have been. */
+  cap_key?: string;
   /** Times the carrier was asked to end it without having ended it. */
   hang_ups?: number;
   /** The dialer node that renews the lead's lease; absent once the lease is handed over or the call is over. */
@@ -141,6 +143,7 @@ export const callSchema = new Schema<CallDoc>(
     callee: String,
     callee_key: String,
     open_until: Date,
+    cap_key: String,
     hang_ups: Number,
     carrier_call_id: String,
     carrier_leg_id: String,
@@ -187,4 +190,5 @@ callSchema.index({ "recording.due_at": 1 }, { name: "recording_due", ...whenPres
 callSchema.index({ tended_by: 1 }, { name: "tended", ...whenPresent("tended_by") });
 callSchema.index({ callee: 1, open_until: 1 }, { name: "open_by_callee", ...whenPresent("callee") });
 callSchema.index({ callee_key: 1 }, { name: "one_by_callee", unique: true, ...whenPresent("callee_key") });
+callSchema.index({ cap_key: 1, created_at: 1 }, { name: "counted_by_callee", ...whenPresent("cap_key") });
 callSchema.index({ lead_id: 1, claim_no: 1 }, { name: "by_lead" });

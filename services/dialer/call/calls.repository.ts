@@ -4,6 +4,8 @@ import { batched } from "../../../shared/batching.ts";
 import { fail } from "../../../shared/errors.ts";
 import { GuardedCollection } from "../../../shared/database/guarded-collection.ts";
 import { insertEach } from "../../../shared/database/write-batches.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
+import { INTENT_DEADLINE_MS, lastAnswerAt } from "./call-deadlines.ts";
 import { RANK, type Transition } from "./call-state-machine.ts";
 import { calleeKeyOf, isSame, tombstone } from "./new-calls.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
@@ -27,6 +29,8 @@ export interface Calls {
   ownedBy(node: string, after: string | null, limit: number): Promise<CallDoc[]>;
   /** A call that may be live to this number and keeps an attempt from being dialled. null: none. */
   inTheWay(sought: Sought): Promise<InTheWay | null>;
+  /** From when the newest calls, at most `limit`, count for a cap whose windows reach back to `since`, but `ref`. */
+  counted(cap_key: string, since: Date, limit: number, ref?: string): Promise<Date[]>;
   /** Our name of the call that has this name at the carrier; null: it is none of ours. */
   refOfCarrier(provider: Provider, call_id: string): Promise<string | null>;
   /** Which of these carrier ids already belong to calls, as the call's name or as its leg's: a carrier may show an ended call by its leg alone. */
@@ -77,6 +81,31 @@ async function knownNames(model: Model<CallDoc>, provider: Provider, call_ids: s
     NAMES.map((name) => model.find({ provider, [name]: { $in: call_ids } }, { [name]: 1 }).lean<CallDoc[]>()),
   );
   return new Set(NAMES.flatMap((name, i) => (found[i] ?? []).flatMap((call) => call[name] ?? [])));
+}
+
+/** A call counts from the last instant at which its phone can have begun to ring, so that no two calls are ever nearer than a cap allows. */
+const countsFrom = ({ created_at, deadline_at }: Pick<CallDoc, "created_at" | "deadline_at">): Date =>
+  lastAnswerAt(deadline_at ?? plusMs(created_at, INTENT_DEADLINE_MS));
+
+async function counted(
+  model: Model<CallDoc>,
+  cap_key: string,
+  since: Date,
+  limit: number,
+  ref: string | undefined,
+): Promise<Date[]> {
+  const created_at = {
+    $gt: plusMs(since, since.getTime() - lastAnswerAt(plusMs(since, INTENT_DEADLINE_MS)).getTime()),
+  };
+  const calls = await model
+    .find(
+      { cap_key, created_at, ...(ref === undefined ? {} : { _id: { $ne: ref } }) },
+      { created_at: 1, deadline_at: 1 },
+    )
+    .sort({ created_at: -1 })
+    .limit(limit)
+    .lean<CallDoc[]>();
+  return calls.map(countsFrom);
 }
 
 /** Inserts calls; false: the place, or the callee, is taken. */
@@ -151,6 +180,7 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
         .lean<CallDoc[]>(),
     newestOfLead: (lead_id, limit) =>
       model.find({ lead_id }, { order: 0 }).sort({ claim_no: -1 }).limit(limit).lean<CallDoc[]>(),
+    counted: (cap_key, since, limit, ref) => counted(model, cap_key, since, limit, ref),
     async refOfCarrier(provider, call_id) {
       const call = await model.findOne({ provider, carrier_call_id: call_id }, { _id: 1 }).lean<Pick<CallDoc, "_id">>();
       return call?._id ?? null;

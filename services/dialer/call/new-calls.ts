@@ -50,6 +50,7 @@ export const intent = (
   deadline_at,
   callee: order.to,
   callee_key: calleeKeyOf(order),
+  cap_key: calleeKeyOf(order),
   open_until: openUntil(deadline_at, order.max_call_seconds),
   tended_by: node,
   due_at: dueAfterIntent(deadline_at),

@@ -20,6 +20,7 @@ import {
   firstStop,
 } from "./dial-checks.ts";
 import { finishCall } from "../call/close-call.ts";
+import { checkCalleeCap } from "./callee-cap.ts";
 import { acquirePermit, holdPermit, type DialPermit } from "./dial-permit.ts";
 import { isRecordedByUs, carrierFacts } from "../media/media-target.ts";
 import { placeCall } from "./place-call.ts";
@@ -62,12 +63,14 @@ async function beforeIntent(
   takenMs: number,
 ): Promise<{ media: Prepared; permit: DialPermit | null } | EarlyStop> {
   try {
-    const [unfit, slotLost, otherCall] = await Promise.all([
+    const [unfit, slotLost, otherCall, capped] = await Promise.all([
       firstStop(deps, order, [checkShortNumber, checkCarrier, checkCallingWindow, checkBlacklist]),
       checkSlot(deps, order),
       checkOtherCalls(deps, order),
+      checkCalleeCap(deps, order),
     ]);
-    const early = unfit ?? slotLost ?? otherCall;
+    // a call that is under way may yet turn out never to have been placed
+    const early = unfit ?? slotLost ?? otherCall ?? capped;
     if (early) return early;
     const checked = await runPreChecks(deps, order);
     if ("kind" in checked) return checked;
@@ -125,10 +128,28 @@ async function undo(deps: DialerParts, order: DialJob, call: CallDoc, release: R
   if (over) await finishCall(deps, over);
 }
 
+/** The intent is written; the merchant's cap on calls per callee leaves room for it. False: it does not, or can't be asked, and the intent is undone. */
+async function fitsCap(deps: DialerParts, order: DialJob, call: CallDoc): Promise<boolean> {
+  let release: Release | null;
+  try {
+    release = await checkCalleeCap(deps, order);
+  } catch (error) {
+    deps.log.warn(
+      { call_ref: call._id, error: errorForLog(error) },
+      "a callee's calls could not be counted; nothing is dialled",
+    );
+    release = releaseForFault(error, deps.clock.now());
+  }
+  if (release === null) return true;
+  const why = release;
+  await deps.unwritten.write(call._id, "its intent is undone", () => undo(deps, order, call, why));
+  return false;
+}
+
 /** Writes the intent, acknowledged by a majority; false: the call may not be placed, and all that is owed is done. */
 async function writeIntent(deps: DialerParts, order: DialJob, call: CallDoc): Promise<boolean> {
   try {
-    if (await deps.calls.insert(call)) return true;
+    if (await deps.calls.insert(call)) return await fitsCap(deps, order, call);
   } catch (error) {
     deps.log.warn(
       { call_ref: call._id, error: errorForLog(error) },

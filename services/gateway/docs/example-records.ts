@@ -38,6 +38,7 @@ export const MERCHANT = {
   is_active: true,
   paused: null,
   test_numbers: [],
+  max_calls_per_callee: { per_day: 2, per_week: 5 },
   ...times,
 };
 /** Who stopped calling, when and why. */

@@ -39,7 +39,7 @@ export const tenants: readonly Row[] = [
     }),
     row("PUT", "/merchants/{id}", "merchants.update", OWNERS, 200, {
       summary:
-        "Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour",
+        "Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour, max_calls_per_callee is how often one person is called at most in any 24 hours and any 7 days",
       body: "*",
       errors: ["MERCHANT_NOT_FOUND", "INVALID_PHONE_NUMBER"],
     }),

@@ -25,13 +25,25 @@ const withoutLongReasons = (merchants: PausedMerchants): PausedMerchants =>
     ? merchants
     : merchants.map(({ id, pause }) => ({ id, pause: { ...pause, reason: null } }));
 
-async function pausesOf(paused: PausesRepository, ids: readonly string[]): Promise<ResultOf<"merchants.pauses">> {
-  const [deployment, found] = await Promise.all([paused.deployment(), ids.length === 0 ? [] : paused.merchants(ids)]);
+async function pausesOf(
+  paused: PausesRepository,
+  { calleeCaps }: Pick<MerchantsRepository, "calleeCaps">,
+  ids: readonly string[],
+): Promise<ResultOf<"merchants.pauses">> {
+  const [deployment, found, caps] = await Promise.all([
+    paused.deployment(),
+    ids.length === 0 ? [] : paused.merchants(ids),
+    ids.length === 0 ? [] : calleeCaps(ids),
+  ]);
   const merchants = found.flatMap((merchant) => {
     const pause = pauseView(merchant.paused);
     return pause ? [{ id: merchant._id, pause }] : [];
   });
-  return { deployment: pauseView(deployment), merchants: withoutLongReasons(merchants) };
+  return {
+    deployment: pauseView(deployment),
+    merchants: withoutLongReasons(merchants),
+    ...(caps.length > 0 ? { caps } : {}),
+  };
 }
 
 /** Pauses and resumes. Each switch is in the audit log and broadcast to every scheduler; schedulers read the state from here in any case. */
@@ -94,6 +106,6 @@ export function pauseActions(
     },
     pauseDeployment: ({ by, reason }, { bus }) => switchDeployment(by, pauseBy(by, reason), bus),
     resumeDeployment: ({ by }, { bus }) => switchDeployment(by, null, bus),
-    pauses: ({ merchant_ids }) => pausesOf(paused, merchant_ids),
+    pauses: ({ merchant_ids }) => pausesOf(paused, merchants, merchant_ids),
   };
 }

@@ -8,7 +8,7 @@ import { isShortNumber } from "../../../shared/numbering/short-number.ts";
 import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
 import { MS_PER_SECOND, plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import { drop, hold, notJudged, pass, type Ruling } from "./gate-verdict.ts";
-import { otherCallRuling } from "./other-calls.ts";
+import { calleeCapRuling, otherCallRuling, type CalleeCapInputs } from "./other-calls.ts";
 import { permitsAt, type RateLimit, type WindowLog } from "../limits/rules/sliding-window.ts";
 
 /** What the gates judge of a lead. `masked`: its number as it may be shown. */
@@ -33,7 +33,7 @@ export interface LimitState {
 export type Pause = ResultOf<"merchants.pauses">["deployment"];
 
 /** All that the gates judge. An input that is null was not read, and its gate is not judged; `lead` null: a whole queue is judged. */
-export interface GateInputs {
+export interface GateInputs extends CalleeCapInputs {
   at: Date;
   lead: GateLead | null;
   /** null: the template no longer exists. */
@@ -252,6 +252,7 @@ export const RULES: Readonly<Record<GateName, (f: GateInputs) => Ruling>> = {
   due: (f) => ofLead(f, (lead) => dueRuling(lead, f.at)),
   former_call_open: (f) => ofLead(f, (lead) => otherCallRuling(lead, f.at, FORMER_CALL_OPEN)),
   callee_busy: (f) => ofLead(f, (lead) => otherCallRuling(lead, f.at, CALLEE_BUSY)),
+  callee_capped: (f) => ofLead(f, (lead) => calleeCapRuling(lead, f)),
   deployment: ({ pauses }) => pausedBy(pauses.deployment, "the whole deployment"),
   merchant: ({ pauses }) => pausedBy(pauses.merchant, "the merchant"),
   template_active: ({ plan }) =>

@@ -24,7 +24,7 @@ const NO_ROOM_MS = 500;
 const REFUSED_MS = 5000;
 
 /** The dialer's order for a claimed lead. */
-export function orderOf({ claimed, slot, admitted: { plan, configuration } }: WonLead, now: Date): Order {
+export function orderOf({ claimed, slot, admitted: { open, plan, configuration } }: WonLead, now: Date): Order {
   const { call_start_time: start, call_end_time: end, timezone: zone } = configuration;
   const window = ringableState({ start, end, zone }, now);
   return {
@@ -48,6 +48,7 @@ export function orderOf({ claimed, slot, admitted: { plan, configuration } }: Wo
     enforce_blacklist: configuration.enforce_blacklist,
     max_call_seconds: plan.max_call_seconds,
     rate_limit: rateLimitOf(configuration, claimed.phone_number),
+    ...(open.inputs.cap ? { max_calls_per_callee: open.inputs.cap } : {}),
     pre_checks: configuration.pre_checks,
     pre_check_defers: claimed.pre_check_defers,
   };

@@ -11,6 +11,7 @@ export const GATES = [
   /** Its due time has come. */ "due",
   /** No former call to its number may still be live. */ "former_call_open",
   /** No other call of its tenant with its number is under way. */ "callee_busy",
+  /** Its merchant's cap on calls per callee has room. */ "callee_capped",
   /** The deployment is not paused. */ "deployment",
   /** Its merchant is not paused. */ "merchant",
   /** Its template is switched on. */ "template_active",
@@ -27,6 +28,8 @@ export const GATES = [
 export const FORMER_CALL_OPEN = "former_call_open" satisfies (typeof GATES)[number];
 /** Why the dialer put a lead off whose callee is in another call of the same tenant; the name of its gate. */
 export const CALLEE_BUSY = "callee_busy" satisfies (typeof GATES)[number];
+/** Why the dialer put a lead off whose callee its merchant has called often enough for now; the name of its gate. */
+export const CALLEE_CAPPED = "callee_capped" satisfies (typeof GATES)[number];
 export type GateName = (typeof GATES)[number];
 
 /** One gate's verdict. `until`: from when it may let the lead through; null: it does already, or the time is unknown. */

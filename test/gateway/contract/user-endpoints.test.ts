@@ -198,7 +198,7 @@ describe.each([
         id: expect.any(String),
         ...one(),
         is_active: true,
-        ...(plural === "merchants" ? { paused: null, test_numbers: [] } : {}),
+        ...(plural === "merchants" ? { paused: null, test_numbers: [], max_calls_per_callee: null } : {}),
         created_at: ISO,
         updated_at: ISO,
       },

@@ -26,6 +26,7 @@ describe("merchants", () => {
       is_active: true,
       paused: null,
       test_numbers: [],
+      max_calls_per_callee: null,
       created_at: tenants.clock.now().toISOString(),
       updated_at: tenants.clock.now().toISOString(),
     });
