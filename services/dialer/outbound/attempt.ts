@@ -21,9 +21,10 @@ import {
 } from "./dial-checks.ts";
 import { finishCall } from "../call/close-call.ts";
 import { checkCalleeCap } from "./callee-cap.ts";
+import { keepLeadLease, type LeadLease } from "./lead-lease.ts";
 import { acquirePermit, holdPermit, type DialPermit } from "./dial-permit.ts";
 import { isRecordedByUs, carrierFacts } from "../media/media-target.ts";
-import { placeCall } from "./place-call.ts";
+import { placeCall, type Clearance } from "./place-call.ts";
 import { runPreChecks } from "./pre-checks/run-pre-checks.ts";
 import {
   releaseForFault,
@@ -60,6 +61,7 @@ const prepare = (deps: DialerParts, order: DialJob, payload: DialJob["payload"])
 async function beforeIntent(
   deps: DialerParts,
   order: DialJob,
+  lease: LeadLease,
   takenMs: number,
 ): Promise<{ media: Prepared; permit: DialPermit | null } | EarlyStop> {
   try {
@@ -72,7 +74,7 @@ async function beforeIntent(
     // a call that is under way may yet turn out never to have been placed
     const early = unfit ?? slotLost ?? otherCall ?? capped;
     if (early) return early;
-    const checked = await runPreChecks(deps, order);
+    const checked = await runPreChecks(deps, order, lease);
     if ("kind" in checked) return checked;
     if (checked.waited) {
       const changed = await firstStop(deps, order, [checkCallingWindow, checkBlacklist]);
@@ -163,32 +165,45 @@ async function writeIntent(deps: DialerParts, order: DialJob, call: CallDoc): Pr
   return false;
 }
 
-/**
- * One attempt in order: checks, pre-checks, media, permit, intent (acknowledged by a majority), one dial request, its answer recorded.
- * The intent is written shortly before the permit's instant: of an attempt with an intent nobody but the carrier knows whether it was dialled, should this process die. Every end releases the lead or settles it, then releases the number slot; what fails on the way is
- * resumed by the sweeps.
- */
-export async function runAttempt(deps: DialerParts, order: DialJob): Promise<void> {
-  const clear = await beforeIntent(deps, order, deps.clock.monotonicMs());
+/** An attempt that may be placed: its intent, acknowledged by a majority, and what it is placed with. */
+interface Intended extends Clearance {
+  call: CallDoc;
+}
+
+/** An attempt up to its intent; null: nothing is to be dialled, and all that is owed is done. */
+async function upToIntent(deps: DialerParts, order: DialJob, lease: LeadLease): Promise<Intended | null> {
+  const clear = await beforeIntent(deps, order, lease, deps.clock.monotonicMs());
   if ("kind" in clear) {
     await stopEarly(deps, order, clear);
-    return;
+    return null;
   }
   crashPoint(deps.env, "K3");
 
   const permit = holdPermit(deps, order, clear.permit);
   await permit.near();
-  if (deps.draining.aborted) {
-    await Promise.all([permit.unused(), stopEarly(deps, order, releaseForShutdown(deps.clock.now()))]);
-    return;
+  if (deps.draining.aborted || lease.lost.aborted) {
+    const stop: EarlyStop = lease.lost.aborted ? { kind: "lost" } : releaseForShutdown(deps.clock.now());
+    await Promise.all([permit.unused(), stopEarly(deps, order, stop)]);
+    return null;
   }
   const intentMs = deps.clock.monotonicMs();
   const now = deps.clock.now();
   const call = intent(order, deps.nodeId, now, plusMs(now, INTENT_DEADLINE_MS), clear.media.kind);
   if (!(await writeIntent(deps, order, call))) {
     await permit.unused();
-    return;
+    return null;
   }
   if (clear.permit !== null) deps.permitPace.intentTook(deps.clock.monotonicMs() - intentMs);
-  await placeCall(deps, order, call, { media: clear.media, permit, intentMs });
+  return { call, media: clear.media, permit, intentMs };
+}
+
+/**
+ * One attempt in order: checks, pre-checks, media, permit, intent (acknowledged by a majority), one dial request, its answer recorded.
+ * The intent is written shortly before the permit's instant: of an attempt with an intent nobody but the carrier knows whether it was dialled, should this process die. Every end releases the lead or settles it, then releases the number slot; what fails on the way is
+ * resumed by the sweeps.
+ */
+export async function runAttempt(deps: DialerParts, order: DialJob): Promise<void> {
+  const lease = keepLeadLease(deps, order);
+  const intended = await upToIntent(deps, order, lease).finally(() => lease.drop());
+  if (intended !== null) await placeCall(deps, order, intended.call, intended);
 }

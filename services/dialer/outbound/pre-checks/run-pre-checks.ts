@@ -2,9 +2,8 @@ import { plusSeconds } from "../../../../shared/time/clock.ts";
 import { noFacts } from "../../../../shared/contracts/records/attempt.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { startDeadline } from "../../../../shared/time/deadline.ts";
-import { keepLease } from "../../../../shared/time/lease-keeper.ts";
-import { errorForLog } from "../../../../shared/process/log.ts";
 import type { DialerParts } from "../../deps.ts";
+import type { LeadLease } from "../lead-lease.ts";
 import { releaseForShutdown, type EarlyStop } from "../early-stop.ts";
 import {
   judge,
@@ -28,7 +27,7 @@ export interface Checked {
 const ALL_CHECKS_MS = 120_000;
 const MAX_REASON_CHARS = 200;
 
-/** The time that an attempt's pre-checks have: while its lead's lease is renewed, within their limit, and until this process shuts down. */
+/** The time that an attempt's pre-checks have: while its lead's lease is its own, within their limit, and until this process shuts down. */
 interface CheckTime {
   /** Aborted when there is no more point in waiting. */
   signal: AbortSignal;
@@ -37,33 +36,15 @@ interface CheckTime {
   end(): void;
 }
 
-/** Renews the lead's lease while the clients' servers are waited for. */
-function startCheckTime({ clock, env, log, peers, draining }: DialerParts, order: DialJob): CheckTime {
-  const { lead_id, claim_no } = order;
-  const lost = new AbortController();
-  const lease = keepLease({
-    clock,
-    leaseSeconds: env.LEASE_SECONDS,
-    renew: async () => (await peers.renewLease(order)).done,
-    onLost: () => lost.abort(),
-    onError: (error) => {
-      log.warn(
-        { lead_id, claim_no, error: errorForLog(error) },
-        "a lead's lease could not be renewed while its pre-checks run",
-      );
-    },
-  });
-  const deadline = startDeadline(clock, ALL_CHECKS_MS, lost.signal, draining);
+function startCheckTime({ clock, draining }: DialerParts, lease: LeadLease): CheckTime {
+  const deadline = startDeadline(clock, ALL_CHECKS_MS, lease.lost, draining);
   return {
     signal: deadline.signal,
     interrupted() {
-      if (lost.signal.aborted) return { kind: "lost" };
+      if (lease.lost.aborted) return { kind: "lost" };
       return draining.aborted ? releaseForShutdown(clock.now()) : null;
     },
-    end() {
-      lease.drop();
-      deadline.clear();
-    },
+    end: () => deadline.clear(),
   };
 }
 
@@ -134,13 +115,13 @@ const deferred = (
  * The configuration's pre-checks in order: requests to servers that the client named, whose answers decide whether the phone rings and may add to the payload.
  * They may be asked again for the same lead (after a crash, or in a later attempt), so they should be read-only.
  */
-export async function runPreChecks(deps: DialerParts, order: DialJob): Promise<Checked | EarlyStop> {
+export async function runPreChecks(deps: DialerParts, order: DialJob, lease: LeadLease): Promise<Checked | EarlyStop> {
   const checks = order.pre_checks.map(preCheckOf);
   if (!checks.some((check) => check.enabled)) return { payload: order.payload, waited: false };
   const { lead_id, claim_no } = order;
   const results: PreCheckResult[] = [];
   let exported: Record<string, unknown> = {};
-  const time = startCheckTime(deps, order);
+  const time = startCheckTime(deps, lease);
   try {
     for (const check of checks) {
       if (!check.enabled) {
