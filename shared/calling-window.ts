@@ -1,127 +1,145 @@
-import { IANAZone } from "luxon";
+import type { ConfigurationRecord } from "./contracts/records/configuration.ts";
+import { wallClock, type WallClock } from "./time/zone-offsets.ts";
 
-/** A daily calling window in a zone: HH:MM, start inclusive, end exclusive; start after end crosses midnight, equal means all day. */
+/**
+ * A calling window on the wall clock of a zone: hours as HH:MM, start inclusive, end exclusive (start after end crosses midnight, equal means all
+ * day), on some days. The date and the weekday are those that the wall shows at the instant itself: hours that cross midnight are shut from midnight on where the new
+ * day is shut, so that no phone rings on a holiday.
+ */
 export interface CallingWindow {
   start: string;
   end: string;
   zone: string;
+  /** ISO weekdays, 1 (Monday) to 7; absent: all. */
+  weekdays?: readonly number[];
+  /** Dates that are shut all day: `2026-12-25`, or each year `--12-25`; absent: none. */
+  holidays?: readonly string[];
 }
 
-/** The window at an instant: open until `closes_at` (null: it never closes), or closed until `opens_at`. */
-export type WindowState = { open: true; closes_at: Date | null } | { open: false; opens_at: Date };
+/** What shuts a window at an instant. */
+export type ShutBy = "hours" | "weekday" | "holiday";
+
+/**
+ * A window at an instant: open until `closes_at`, or closed until `opens_at`. null: nothing changes within LOOK_AHEAD_DAYS, which for hours alone
+ * means never.
+ */
+export type WindowState = { open: true; closes_at: Date | null } | { open: false; opens_at: Date | null };
+
+/** How far ahead the next opening and closing are looked for. */
+export const LOOK_AHEAD_DAYS = 400;
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
-/** Offset changes crossed in one search: no zone has had more within the days that one search spans. */
-const MAX_SEGMENTS = 16;
-
-/** A zone's offset through one UTC day: at its beginning, and each change after that, the last instant of the day being the first of the next. */
-interface ZoneDay {
-  offset_ms: number;
-  changes: { at: number; offset_ms: number }[];
-}
-
-/** Cached offsets by zone: the runtime takes microseconds for one, and a pass over many queues needs many. */
-interface KnownZone {
-  zone: IANAZone;
-  days: Map<number, ZoneDay>;
-}
-
-const zones = new Map<string, KnownZone>();
-const MAX_ZONES = 1000;
-const MAX_DAYS = 100;
-
-function zoneOf(name: string): KnownZone {
-  const known = zones.get(name);
-  if (known) return known;
-  if (zones.size >= MAX_ZONES) zones.clear();
-  const made = { zone: IANAZone.create(name), days: new Map<number, ZoneDay>() };
-  zones.set(name, made);
-  return made;
-}
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const LOOK_AHEAD_MS = LOOK_AHEAD_DAYS * DAY_MS;
+const DATE_CHARS = "2026-12-25".length;
+/** 1970-01-01 was a Thursday, ISO weekday 4: so many days after a Monday. */
+const EPOCH_DAYS_AFTER_MONDAY = 3;
+const WEEK = 7;
 
 const minutes = (hhmm: string): number => Number(hhmm.slice(0, 2)) * 60 + Number(hhmm.slice(3, 5));
 const modulo = (a: number, b: number): number => ((a % b) + b) % b;
 
-/** First instant in (from, to] at which the zone's offset is another than that at `from`. */
-function firstChange(zone: IANAZone, from: number, to: number): number {
-  const before = zone.offset(from);
-  let low = from;
-  let high = to;
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (zone.offset(middle) === before) low = middle;
-    else high = middle;
-  }
-  return high;
-}
-
-/** The search steps by the hour: no zone has changed its offset twice within one. */
-function lookUp(zone: IANAZone, from: number): ZoneDay {
-  let offset = zone.offset(from);
-  const day: ZoneDay = { offset_ms: offset * MINUTE_MS, changes: [] };
-  for (let at = from; at < from + DAY_MS; at += HOUR_MS) {
-    if (zone.offset(at + HOUR_MS) === offset) continue;
-    const change = firstChange(zone, at, at + HOUR_MS);
-    offset = zone.offset(change);
-    day.changes.push({ at: change, offset_ms: offset * MINUTE_MS });
-  }
-  return day;
-}
-
-function dayOf(known: KnownZone, number: number): ZoneDay {
-  const there = known.days.get(number);
-  if (there) return there;
-  if (known.days.size >= MAX_DAYS) known.days.clear();
-  const made = lookUp(known.zone, number * DAY_MS);
-  known.days.set(number, made);
+/** Lists of holidays as sets; a configuration's list is the same object from judgement to judgement. */
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
+function setOf(holidays: readonly string[]): ReadonlySet<string> {
+  const known = sets.get(holidays);
+  if (known) return known;
+  const made = new Set(holidays);
+  sets.set(holidays, made);
   return made;
 }
 
-function timeOfDay(zone: KnownZone, at: number): number {
-  const day = dayOf(zone, Math.floor(at / DAY_MS));
-  let offset = day.offset_ms;
-  for (const change of day.changes) if (change.at <= at) offset = change.offset_ms;
-  return modulo(at + offset, DAY_MS);
+/** The date that the wall shows, such as 2026-12-25. */
+const dateOf = (shown: number): string => new Date(shown).toISOString().slice(0, DATE_CHARS);
+
+/** The ISO weekday that the wall shows. */
+const weekdayOf = (shown: number): number => modulo(Math.floor(shown / DAY_MS) + EPOCH_DAYS_AFTER_MONDAY, WEEK) + 1;
+
+/** A window in the form it is judged by; times of day in ms. */
+interface Rules {
+  clock: WallClock;
+  start: number;
+  end: number;
+  weekdays: readonly number[] | null;
+  holidays: ReadonlySet<string> | null;
 }
 
-/** First instant in (from, to] at which the zone's offset changes; null when there is none. */
-function nextChange(zone: KnownZone, from: number, to: number): number | null {
-  for (let number = Math.floor(from / DAY_MS); number * DAY_MS <= to; number++) {
-    for (const { at } of dayOf(zone, number).changes) if (at > from) return at <= to ? at : null;
+const rulesOf = ({ start, end, zone, weekdays, holidays }: CallingWindow): Rules => ({
+  clock: wallClock(zone),
+  start: minutes(start) * MINUTE_MS,
+  end: minutes(end) * MINUTE_MS,
+  weekdays: weekdays === undefined || weekdays.length === WEEK ? null : weekdays,
+  holidays: holidays === undefined || holidays.length === 0 ? null : setOf(holidays),
+});
+
+function dayShutBy({ weekdays, holidays }: Rules, shown: number): "weekday" | "holiday" | null {
+  if (holidays) {
+    const date = dateOf(shown);
+    if (holidays.has(date) || holidays.has(`-${date.slice(4)}`)) return "holiday";
+  }
+  return weekdays && !weekdays.includes(weekdayOf(shown)) ? "weekday" : null;
+}
+
+function hoursHold({ start, end }: Rules, shown: number): boolean {
+  const tod = modulo(shown, DAY_MS);
+  if (start === end) return true;
+  return start < end ? tod >= start && tod < end : tod >= start || tod < end;
+}
+
+const shutAt = (rules: Rules, shown: number): ShutBy | null =>
+  dayShutBy(rules, shown) ?? (hoursHold(rules, shown) ? null : "hours");
+
+/** Milliseconds until the wall shows the next time at which the window may begin or end, were its offset to stay: an edge of its hours, or midnight. */
+function untilEdge(rules: Rules, shown: number, shut: ShutBy | null): number {
+  const to = (edge: number): number => modulo(edge - shown, DAY_MS) || DAY_MS;
+  if (shut === "weekday" || shut === "holiday") return to(0);
+  const hours = rules.start === rules.end ? DAY_MS : Math.min(to(rules.start), to(rules.end));
+  return rules.weekdays || rules.holidays ? Math.min(hours, to(0)) : hours;
+}
+
+/** First instant after `from` at which the window is open, or shut, as wanted; by walking from edge to edge through stretches of constant offset. null: none within LOOK_AHEAD_DAYS. */
+function firstAfter(rules: Rules, from: number, open: boolean): number | null {
+  const last = from + LOOK_AHEAD_MS;
+  for (let at = from; at <= last;) {
+    const shown = rules.clock.shown(at);
+    const shut = shutAt(rules, shown);
+    if ((shut === null) === open) return at;
+    const edge = at + untilEdge(rules, shown, shut);
+    at = rules.clock.changeIn(at, edge) ?? edge;
   }
   return null;
 }
 
-const inside = (tod: number, start: number, end: number): boolean =>
-  start < end ? tod >= start && tod < end : tod >= start || tod < end;
+const dated = (ms: number | null): Date | null => (ms === null ? null : new Date(ms));
 
-/** First instant at or after `from` at which membership becomes `wanted`, by walking segments of constant offset. */
-function walk(zone: KnownZone, from: number, start: number, end: number, wanted: boolean): number | null {
-  const edge = wanted ? start : end;
-  let cur = from;
-  for (let i = 0; i < MAX_SEGMENTS; i++) {
-    const tod = timeOfDay(zone, cur);
-    if (inside(tod, start, end) === wanted) return cur;
-    const candidate = cur + modulo(edge - tod, DAY_MS);
-    const change = nextChange(zone, cur, candidate);
-    if (change === null || change > candidate) return candidate;
-    cur = change;
-  }
-  return null;
+/** What shuts the window at an instant; null: it is open. */
+export function shutBy(window: CallingWindow, at: Date): ShutBy | null {
+  const rules = rulesOf(window);
+  return shutAt(rules, rules.clock.shown(at.getTime()));
 }
 
-/** The window's state at an instant. Membership is a function of the instant alone, so gaps and folds of daylight saving need no special case. */
+/** The date on the wall of a zone, such as 2026-12-25, and its ISO weekday. */
+export function wallDay(zone: string, at: Date): { date: string; weekday: number } {
+  const shown = wallClock(zone).shown(at.getTime());
+  return { date: dateOf(shown), weekday: weekdayOf(shown) };
+}
+
+/** The window's state at an instant. Whether it is open is a function of the instant alone, so gaps and folds of daylight saving need no special case. */
 export function windowState(window: CallingWindow, at: Date): WindowState {
-  const start = minutes(window.start) * MINUTE_MS;
-  const end = minutes(window.end) * MINUTE_MS;
-  if (start === end) return { open: true, closes_at: null };
-  const zone = zoneOf(window.zone);
+  const rules = rulesOf(window);
   const now = at.getTime();
-  if (inside(timeOfDay(zone, now), start, end)) {
-    const closes = walk(zone, now, start, end, false);
-    return { open: true, closes_at: closes === null ? null : new Date(closes) };
-  }
-  return { open: false, opens_at: new Date(walk(zone, now, start, end, true) ?? now + DAY_MS) };
+  const always = rules.start === rules.end && !rules.weekdays && !rules.holidays;
+  if (always) return { open: true, closes_at: null };
+  return shutAt(rules, rules.clock.shown(now)) === null
+    ? { open: true, closes_at: dated(firstAfter(rules, now, false)) }
+    : { open: false, opens_at: dated(firstAfter(rules, now, true)) };
 }
+
+/** The calling window of a configuration, in its own zone. */
+export const callingWindowOf = (c: ConfigurationRecord): CallingWindow => ({
+  start: c.call_start_time,
+  end: c.call_end_time,
+  zone: c.timezone,
+  ...(c.weekdays === undefined ? {} : { weekdays: c.weekdays }),
+  ...(c.holidays === undefined ? {} : { holidays: c.holidays }),
+});

@@ -2517,6 +2517,8 @@ export interface components {
             /** @enum {unknown} */
             readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
             readonly timezone?: string;
+            readonly weekdays?: readonly number[];
+            readonly holidays?: readonly string[];
             readonly enable_calling?: boolean;
             readonly enable_international_call?: boolean;
             readonly enable_inbound?: boolean;
@@ -2558,6 +2560,8 @@ export interface components {
             readonly call_start_time: string;
             readonly call_end_time: string;
             readonly timezone: string;
+            readonly weekdays?: readonly number[];
+            readonly holidays?: readonly string[];
             readonly max_retry: number;
             /** @enum {unknown} */
             readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
@@ -2608,6 +2612,8 @@ export interface components {
                 readonly call_start_time: string;
                 readonly call_end_time: string;
                 readonly timezone: string;
+                readonly weekdays?: readonly number[];
+                readonly holidays?: readonly string[];
                 readonly max_retry: number;
                 /** @enum {unknown} */
                 readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
@@ -2658,6 +2664,8 @@ export interface components {
             readonly call_start_time: string;
             readonly call_end_time: string;
             readonly timezone: string;
+            readonly weekdays?: readonly number[];
+            readonly holidays?: readonly string[];
             readonly max_retry: number;
             /** @enum {unknown} */
             readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
@@ -2702,6 +2710,8 @@ export interface components {
             /** @enum {unknown} */
             readonly calling_provider?: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
             readonly timezone?: string | null;
+            readonly weekdays?: readonly number[] | null;
+            readonly holidays?: readonly string[] | null;
             readonly enable_calling?: boolean | null;
             readonly enable_international_call?: boolean | null;
             readonly enable_inbound?: boolean | null;
@@ -2739,6 +2749,8 @@ export interface components {
             readonly call_start_time: string;
             readonly call_end_time: string;
             readonly timezone: string;
+            readonly weekdays?: readonly number[];
+            readonly holidays?: readonly string[];
             readonly max_retry: number;
             /** @enum {unknown} */
             readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";

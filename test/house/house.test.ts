@@ -37,6 +37,7 @@ const PURE_FILES = [
   "services/conversation/evaluation/evaluation-result.ts",
   "services/gateway/docs/openapi.ts",
   "shared/calling-window.ts",
+  "shared/time/zone-offsets.ts",
   "shared/call-prices.ts",
   "shared/placeholders.ts",
   "shared/database/clock-skew.ts",

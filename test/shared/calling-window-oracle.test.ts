@@ -103,7 +103,9 @@ function judge(segments: Segment[], window: CallingWindow, from: number, length:
 }
 
 const told = (state: WindowState): string =>
-  state.open ? `open until ${state.closes_at?.toISOString() ?? "ever"}` : `shut until ${state.opens_at.toISOString()}`;
+  state.open
+    ? `open until ${state.closes_at?.toISOString() ?? "ever"}`
+    : `shut until ${state.opens_at?.toISOString() ?? "ever"}`;
 
 let judged = 0;
 
@@ -123,7 +125,7 @@ function compare(window: CallingWindow, table: Judged, i: number, ms: number): v
   judged++;
   const next = table.next[i] ?? -1;
   const edge = next < 0 ? null : (table.from + next) * MINUTE;
-  const found = state.open ? (state.closes_at?.getTime() ?? null) : state.opens_at.getTime();
+  const found = state.open ? (state.closes_at?.getTime() ?? null) : (state.opens_at?.getTime() ?? null);
   if (state.open === (table.open[i] === 1) && found === edge) return;
   throw new Error(
     `${window.zone} ${window.start}-${window.end} at ${new Date(at).toISOString()}: ${told(state)}, but minute by minute it is ${table.open[i] === 1 ? "open" : "shut"} until ${edge === null ? "ever" : new Date(edge).toISOString()}`,

@@ -1,4 +1,5 @@
 import { DateTime } from "luxon";
+import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import type { GateName } from "../../../shared/contracts/records/explanation.ts";
 import type { Forecast, Rehearsal, World } from "./forecast.ts";
 
@@ -26,6 +27,17 @@ const WHY: Partial<Record<GateName, string>> = {
   rate_limit: "the configuration's rate limit",
   carrier_limit: "the calls per second of the provider's account",
 };
+
+const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+/** The window in words: its hours, and its days where some are shut. */
+function windowSaid(c: ConfigurationRecord): string {
+  const { weekdays = [], holidays = [] } = c;
+  const hours = c.call_start_time === c.call_end_time ? "all day" : `${c.call_start_time}-${c.call_end_time}`;
+  const some = weekdays.length > 0 && weekdays.length < DAYS.length;
+  const days = some ? ` ${weekdays.map((day) => DAYS[day - 1]).join(" ")}` : "";
+  const zone = hours === "all day" && !some && holidays.length === 0 ? "" : ` ${c.timezone}`;
+  return `${hours}${days}${zone}${holidays.length > 0 ? ` without ${plural(holidays.length, "holiday")}` : ""}`;
+}
 
 const count = (n: number): string => n.toLocaleString("en-US");
 const plural = (n: number, noun: string, many = `${noun}s`): string => `${count(n)} ${n === 1 ? noun : many}`;
@@ -93,11 +105,7 @@ function waits({ waited: by }: Forecast): string[] {
 function conditions({ world, rehearsal: r }: Reported): string[] {
   const c = world.plan.configuration;
   const slots = world.slots.home ?? world.slots;
-  const window = c
-    ? c.call_start_time === c.call_end_time
-      ? "all day"
-      : `${c.call_start_time}-${c.call_end_time} ${c.timezone}`
-    : "no configuration";
+  const window = c ? windowSaid(c) : "no configuration";
   const rate =
     c?.rate_limit_enabled && c.rate_limit_max_calls !== null
       ? `${plural(c.rate_limit_max_calls, "call")} in ${c.rate_limit_window_seconds} s`

@@ -1,3 +1,4 @@
+import type { CallingWindow } from "../../../shared/calling-window.ts";
 import { configurationFields } from "../../../shared/contracts/records/configuration.ts";
 import { Json, Strict, Type } from "../../../shared/contracts/define.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
@@ -22,13 +23,10 @@ export function overrideIssues(stored: Settings | null, fields: Fields): Validat
   return configurationIssues({ ...stored, ...fields }).filter((issue) => !before.has(JSON.stringify(issue)));
 }
 
-interface Hours {
-  start: string;
-  end: string;
-  zone: string;
-}
+type Hours = Pick<CallingWindow, "start" | "end" | "zone">;
 
 const DAY_MINUTES = 1440;
+const EVERY_DAY = [1, 2, 3, 4, 5, 6, 7];
 const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 /** Minutes from one time of day to the next such time. */
 const minutesFrom = (from: string, to: string): number => (minutesOf(to) - minutesOf(from) + DAY_MINUTES) % DAY_MINUTES;
@@ -40,7 +38,18 @@ function isWider(hours: Hours, than: Hours): boolean {
   return minutesFrom(than.start, hours.start) + minutesFrom(hours.start, hours.end) > minutesFrom(than.start, than.end);
 }
 
-const WINDOW = ["call_start_time", "call_end_time", "timezone"] as const;
+/** Whether the days have one on which the others are shut; an annual holiday stands for its date in any year. */
+const hasMoreDays = (days: Partial<Settings>, than: Partial<Settings>): boolean =>
+  than.weekdays !== undefined && !(days.weekdays ?? EVERY_DAY).every((day) => than.weekdays?.includes(day));
+const hasFewerHolidays = (days: Partial<Settings>, than: Partial<Settings>): boolean =>
+  !(than.holidays ?? []).every((date) => [date, `-${date.slice(4)}`].some((of) => days.holidays?.includes(of)));
+
+const HOURS = ["call_start_time", "call_end_time", "timezone"] as const;
+const WINDOW = [...HOURS, "weekdays", "holidays"] as const;
+
+/** Whether some days are shut: in another zone they are other days. */
+const hasDays = ({ weekdays, holidays }: Partial<Settings>): boolean =>
+  (weekdays?.length ?? EVERY_DAY.length) < EVERY_DAY.length || (holidays ?? []).length > 0;
 
 /** Whether an override has to do with what protects the callee. */
 export const concernsCallee = (fields: Fields): boolean =>
@@ -54,10 +63,14 @@ export function liftingFields(stored: Settings, fields: Partial<Settings>, defau
     zone: s.timezone ?? default_timezone,
   });
   const lifts = fields.enforce_blacklist === false && stored.enforce_blacklist !== false;
+  const merged = { ...stored, ...fields };
+  const moved = hoursOf(merged).zone !== hoursOf(stored).zone && (hasDays(stored) || hasDays(merged));
   return [
-    ...(isWider(hoursOf({ ...stored, ...fields }), hoursOf(stored))
-      ? WINDOW.filter((field) => Object.hasOwn(fields, field))
+    ...(moved || isWider(hoursOf(merged), hoursOf(stored))
+      ? HOURS.filter((field) => Object.hasOwn(fields, field))
       : []),
+    ...(hasMoreDays(merged, stored) ? ["weekdays"] : []),
+    ...(hasFewerHolidays(merged, stored) ? ["holidays"] : []),
     ...(lifts ? ["enforce_blacklist"] : []),
   ];
 }

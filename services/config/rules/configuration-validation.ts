@@ -48,6 +48,18 @@ const zoneIssues = (s: Part): ValidationIssue[] =>
     s[field] === undefined || isZone(s[field]) ? [] : [{ path: field, message: NOT_A_ZONE }],
   );
 
+/** Whether the calendar has the date; one of each year where any year has it. */
+function isDate(holiday: string): boolean {
+  const date = holiday.startsWith("--") ? `2024-${holiday.slice(2)}` : holiday; // 2024 has 366 days
+  const at = new Date(`${date}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(date);
+}
+
+const holidayIssues = (s: Part): ValidationIssue[] =>
+  (s.holidays ?? []).flatMap((holiday, i) =>
+    isDate(holiday) ? [] : [{ path: `holidays.${i}`, message: "is a date that the calendar does not have" }],
+  );
+
 function limitIssues(s: Part): ValidationIssue[] {
   const numbers = (s.rate_limit_whitelist ?? []).flatMap((n, i) =>
     toE164(n) ? [] : [{ path: `rate_limit_whitelist.${i}`, message: NOT_A_NUMBER }],
@@ -83,14 +95,17 @@ const checkIssues = (s: Part): ValidationIssue[] =>
 /** What is wrong with settings as a whole although each field fits its schema. Equal window times are no issue: they mean all day. */
 export const configurationIssues = (s: Part): ValidationIssue[] => [
   ...zoneIssues(s),
+  ...holidayIssues(s),
   ...limitIssues(s),
   ...inboundIssues(s),
   ...checkIssues(s),
 ];
 
-/** The settings with their phone numbers in the one spelling that every comparison uses. They must have passed `configurationIssues`. */
+/** The settings with their phone numbers in the one spelling that every comparison uses, weekdays and holidays in order, each once. They must have passed `configurationIssues`. */
 export const normalizedSettings = <T extends Part>(s: T): T => ({
   ...s,
+  ...(s.weekdays === undefined ? {} : { weekdays: [...new Set(s.weekdays)].sort() }),
+  ...(s.holidays === undefined ? {} : { holidays: [...new Set(s.holidays)].sort() }),
   ...(s.inbound_redirect_number === undefined
     ? {}
     : { inbound_redirect_number: toE164(s.inbound_redirect_number) ?? s.inbound_redirect_number }),

@@ -3,6 +3,8 @@ import type { ConfigurationDoc, Settings } from "../configurations/configuration
 
 /** Defaults of settings that a client left out. Time zones come from the deployment. */
 const DEFAULTS = {
+  weekdays: [1, 2, 3, 4, 5, 6, 7],
+  holidays: [] as string[],
   enable_calling: true,
   enable_international_call: true,
   enable_inbound: false,
@@ -40,6 +42,8 @@ export function effective(
     template_id: d.template_id,
     template,
     ...DEFAULTS,
+    weekdays: [...DEFAULTS.weekdays],
+    holidays: [...DEFAULTS.holidays],
     rate_limit_whitelist: [...DEFAULTS.rate_limit_whitelist],
     pre_checks: [...DEFAULTS.pre_checks],
     inbound_call_timezone: timezone,

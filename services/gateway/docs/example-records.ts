@@ -143,6 +143,8 @@ export const CONFIGURATION = {
   call_start_time: "09:00",
   call_end_time: "18:00",
   timezone: "Europe/Berlin",
+  weekdays: [1, 2, 3, 4, 5],
+  holidays: ["--01-01", "--12-25", "2027-03-26"],
   max_retry: 2,
   calling_provider: "PROVIDER_ONE",
   enable_calling: true,

@@ -3,12 +3,11 @@ import type { ConfigurationRecord } from "../../../shared/contracts/records/conf
 import { CALLEE_BUSY, FORMER_CALL_OPEN, type GateName } from "../../../shared/contracts/records/explanation.ts";
 import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/records/lead.ts";
 import type { ResultOf } from "../../../shared/bus/bus.ts";
-import { windowState, type CallingWindow, type WindowState } from "../../../shared/calling-window.ts";
 import { isShortNumber } from "../../../shared/numbering/short-number.ts";
-import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
 import { MS_PER_SECOND, plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import { drop, hold, notJudged, pass, type Ruling } from "./gate-verdict.ts";
 import { calleeCapRuling, otherCallRuling, type CalleeCapInputs } from "./other-calls.ts";
+import { windowRuling } from "./window-gate.ts";
 import { permitsAt, type RateLimit, type WindowLog } from "../limits/rules/sliding-window.ts";
 
 /** What the gates judge of a lead. `masked`: its number as it may be shown. */
@@ -85,32 +84,6 @@ function limitRuling({ log, limit, ahead_ms = PERMIT_AHEAD_MS }: LimitState, at:
       { ...values, closed_until: closed_until.toISOString() },
     );
   return hold(`${what} is used up; the next place frees at ${next.toISOString()}.`, until, values);
-}
-
-/** The window's state for a new call: a window that closes before a phone can ring counts as closed. */
-export function ringableState(window: CallingWindow, at: Date): WindowState {
-  const state = windowState(window, at);
-  if (!state.open || state.closes_at === null) return state;
-  if (state.closes_at.getTime() - at.getTime() >= SHORTEST_RING_SECONDS * MS_PER_SECOND) return state;
-  const after = windowState(window, state.closes_at);
-  return after.open ? state : after;
-}
-
-function windowRuling(c: ConfigurationRecord, at: Date): Ruling {
-  const state = ringableState({ start: c.call_start_time, end: c.call_end_time, zone: c.timezone }, at);
-  const values = { call_start_time: c.call_start_time, call_end_time: c.call_end_time, timezone: c.timezone };
-  const said = `${c.call_start_time}-${c.call_end_time} ${c.timezone}`;
-  if (!state.open)
-    return hold(
-      `The calling window ${said} is closed; it opens at ${state.opens_at.toISOString()}.`,
-      state.opens_at,
-      values,
-    );
-  if (state.closes_at === null) return pass("The calling window is open all day.", values);
-  return pass(`The calling window ${said} is open until ${state.closes_at.toISOString()}.`, {
-    ...values,
-    closes_at: state.closes_at.toISOString(),
-  });
 }
 
 function internationalRuling(f: GateInputs, c: ConfigurationRecord): Ruling {

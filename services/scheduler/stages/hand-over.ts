@@ -1,8 +1,9 @@
 import pLimit from "p-limit";
 import type { ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
+import { callingWindowOf } from "../../../shared/calling-window.ts";
 import { codeOf, isFailure } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
-import { ringableState } from "../admission/gates.ts";
+import { ringableState } from "../admission/window-gate.ts";
 import { failedQueues, together, type ClaimedAttempt, type Deferred, type StageResult } from "../dispositions.ts";
 import { rateLimitOf } from "../limits/rules/rate-limits.ts";
 import type { WonLead } from "./claim.ts";
@@ -25,8 +26,7 @@ const REFUSED_MS = 5000;
 
 /** The dialer's order for a claimed lead. */
 export function orderOf({ claimed, slot, admitted: { open, plan, configuration } }: WonLead, now: Date): Order {
-  const { call_start_time: start, call_end_time: end, timezone: zone } = configuration;
-  const window = ringableState({ start, end, zone }, now);
+  const window = ringableState(callingWindowOf(configuration), now);
   return {
     lead_id: claimed.lead_id,
     claim_no: claimed.claim_no,

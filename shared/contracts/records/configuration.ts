@@ -39,6 +39,20 @@ export const MAX_RETRY_BOUND = 20;
 /** Most bytes of a configuration's pre-checks together, as JSON; stored ones of older versions may be larger. */
 export const PRE_CHECKS_BYTES = 32 * 1024;
 
+/** Most dates in a configuration's list of holidays. */
+export const MAX_HOLIDAYS = 200;
+/** An ISO weekday: 1 is Monday, 7 is Sunday. */
+const Weekday = Type.Integer({ minimum: 1, maximum: 7 });
+/** A date, `2026-12-25`, or that day of each year, `--12-25`. */
+const Holiday = Type.String({
+  pattern: "^(?:[0-9]{4}|-)-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])$",
+  maxLength: 10,
+});
+/** The weekdays of the calling window. */
+const Weekdays = Type.Array(Weekday, { minItems: 1, maxItems: 7 });
+/** Dates on which the calling window is shut all day. */
+const Holidays = Type.Array(Holiday, { maxItems: MAX_HOLIDAYS });
+
 const requiredFields = {
   initial_offset: Offset,
   retry_offset: Offset,
@@ -51,6 +65,9 @@ const requiredFields = {
 const otherFields = {
   /** IANA zone of the calling window; absent: DEFAULT_TIMEZONE. */
   timezone: Text(64),
+  /** Days of the calling window, on the calendar of the same zone. */
+  weekdays: Weekdays,
+  holidays: Holidays,
   enable_calling: Type.Boolean(),
   enable_international_call: Type.Boolean(),
   enable_inbound: Type.Boolean(),
@@ -104,6 +121,9 @@ export const ConfigurationRecord = Type.Object({
   call_start_time: HourMinute,
   call_end_time: HourMinute,
   timezone: UpTo(64),
+  /** Absent: a config service of 0.2.0 answers; every day counts. */
+  weekdays: Type.Optional(Weekdays),
+  holidays: Type.Optional(Holidays),
   max_retry: Type.Integer(),
   calling_provider: ProviderEnum,
   enable_calling: Type.Boolean(),

@@ -106,6 +106,8 @@ test("defaults are filled in, the deployment's zone too", () => {
     template: "reminder",
     ...base,
     timezone: "Europe/Paris",
+    weekdays: [1, 2, 3, 4, 5, 6, 7],
+    holidays: [],
     enable_calling: true,
     enable_international_call: true,
     enable_inbound: false,

@@ -78,6 +78,8 @@ describe("create", () => {
         template_id,
         ...SEVEN,
         timezone: "UTC",
+        weekdays: [1, 2, 3, 4, 5, 6, 7],
+        holidays: [],
         enable_calling: true,
         enable_international_call: true,
         enable_inbound: false,

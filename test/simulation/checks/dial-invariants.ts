@@ -1,6 +1,6 @@
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
-import { windowState } from "../../../shared/calling-window.ts";
+import { callingWindowOf, windowState } from "../../../shared/calling-window.ts";
 import type { DialDecision } from "../actors/carrier-records.ts";
 import type { Deeds } from "../actors/operators.ts";
 import { isRecord } from "../../../shared/json.ts";
@@ -43,7 +43,7 @@ function windowViolations(scene: Scene, platform: Platform, d: DialDecision, lea
   const since = instantBefore(scene, d.at, STALE_MS);
   const about = [d.at, d.at - SKEW_MS, d.at + SKEW_MS].map((ms) => new Date(ms));
   const open = heldWithin(platform.configurations.get(lead.template_id), since, d.at, (c) => {
-    const window = { start: c.call_start_time, end: c.call_end_time, zone: c.timezone };
+    const window = callingWindowOf(c);
     return c.enable_calling && about.some((at) => windowState(window, at).open);
   });
   if (!open) found.push({ invariant: "I5", what: `${d.ref} was dialled outside the window, or while calling was off` });
