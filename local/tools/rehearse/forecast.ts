@@ -7,6 +7,8 @@ import {
   type GateInputs,
   type SlotAvailability,
 } from "../../../services/scheduler/pure.ts";
+import { callsThatDecide, judgeCap } from "../../../shared/time/sliding-cap.ts";
+import type { CalleeCap } from "../../../shared/contracts/merchants.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { GateName } from "../../../shared/contracts/records/explanation.ts";
 import { callees, REACHED, seeded, type Assumptions } from "./callees.ts";
@@ -20,6 +22,8 @@ export interface World {
   slots: SlotAvailability;
   calls_per_second: number;
   country: string | null;
+  /** The merchant's; each lead is taken for another person whom nobody called before. Absent or null: none. */
+  callee_cap?: CalleeCap | null;
 }
 
 /** What is rehearsed: so many leads, all pushed at one instant. */
@@ -53,6 +57,8 @@ type Deferral = Extract<Admission, { verdict: "deferred" }>;
 interface Waiting {
   tries: number;
   due: number;
+  /** When it was dialled, as far as the cap on calls per callee asks. */
+  dialled: readonly number[];
 }
 type Ending = Waiting & { facts: ReturnType<ReturnType<typeof callees>>["facts"] };
 
@@ -69,6 +75,8 @@ function newState(world: World, r: Rehearsal) {
     ready: [] as Waiting[],
     head: 0,
     later: createHeap<Waiting>(),
+    /** Due, and called as often as the cap on calls per callee allows. */
+    capped: createHeap<Waiting>(),
     calls: createHeap<Ending>(),
     rate: createLimiter(own ? toRateLimit(own) : null),
     carrier: createLimiter(world.calls_per_second === 0 ? null : { max: world.calls_per_second, window_ms: SECOND_MS }),
@@ -124,10 +132,21 @@ function admissionOf(world: World, r: Rehearsal, s: State, at: number, lead: Wai
 
 /** Ends every lead that waits: the gates drop all or none of them, for they were pushed together. */
 function dropAll(s: State, at: number, outcome: string): void {
-  add(s.ended, outcome, readyCount(s) + s.later.drain().length);
+  add(s.ended, outcome, readyCount(s) + s.later.drain().length + s.capped.drain().length);
   s.ready = [];
   s.head = 0;
   s.finished_at = Math.max(s.finished_at, at);
+}
+
+/** When a lead was dialled, with this dial, as far as the cap on calls per callee asks. */
+const dialledAt = ({ callee_cap }: World, { dialled }: Waiting, at: number): readonly number[] =>
+  callee_cap ? [...dialled, at].slice(-callsThatDecide(callee_cap)) : dialled;
+
+/** From when the cap on calls per callee lets the lead be dialled; null: now. */
+function cappedUntil({ callee_cap }: World, { dialled }: Waiting, at: number): number | null {
+  if (!callee_cap) return null;
+  const calls = dialled.map((ms) => new Date(ms));
+  return judgeCap(callee_cap, calls, new Date(at)).free_at?.getTime() ?? null;
 }
 
 /** Dials as many leads as there are slots and permits, at the first instant at which both limits have one; the gates defer leads that wait long for it. */
@@ -142,7 +161,7 @@ function dial(world: World, s: State, now: number, watch: Watch | undefined): vo
   s.carrier.acquire(at, count);
   for (const lead of s.ready.slice(s.head, s.head + count)) {
     const { ms, facts } = s.ring(at);
-    s.calls.push(at + ms, { tries: lead.tries + 1, due: at + ms, facts });
+    s.calls.push(at + ms, { tries: lead.tries + 1, due: at + ms, dialled: dialledAt(world, lead, at), facts });
     watch?.({ at, ends_at: at + ms });
   }
   s.head += count;
@@ -168,12 +187,19 @@ function catchUp(world: World, s: State, now: number): void {
     };
     const next = settle(call.facts, policy, call.tries, new Date(call.due));
     s.finished_at = Math.max(s.finished_at, call.due);
-    if (next.kind === "retry") s.later.push(next.due_at.getTime(), { tries: call.tries, due: next.due_at.getTime() });
+    if (next.kind === "retry")
+      s.later.push(next.due_at.getTime(), { tries: call.tries, due: next.due_at.getTime(), dialled: call.dialled });
     else if (next.outcome === REACHED) s.reached++;
     else add(s.ended, next.outcome, 1);
   }
   while ((s.later.next() ?? Infinity) <= now) {
     const lead = s.later.pop();
+    const until = lead && cappedUntil(world, lead, now);
+    if (lead && until !== null) s.capped.push(until, lead);
+    else if (lead) s.ready.push(lead);
+  }
+  while ((s.capped.next() ?? Infinity) <= now) {
+    const lead = s.capped.pop();
     if (lead) s.ready.push(lead);
   }
 }
@@ -181,7 +207,7 @@ function catchUp(world: World, s: State, now: number): void {
 /** Dials the leads that may be called now; the deferral that ended it, null when no lead is due any more. */
 function dialDue(world: World, r: Rehearsal, s: State, now: number, watch: Watch | undefined): Deferral | null {
   const expires = r.at.getTime() + world.plan.max_age_seconds * SECOND_MS;
-  if (readyCount(s) === 0 && s.later.size > 0 && now >= expires) dropAll(s, now, "EXPIRED");
+  if (readyCount(s) === 0 && s.later.size + s.capped.size > 0 && now >= expires) dropAll(s, now, "EXPIRED");
   for (;;) {
     const lead = s.ready[s.head];
     if (!lead) return null;
@@ -201,7 +227,7 @@ export function forecast(world: World, r: Rehearsal, watch?: Watch): Forecast {
   const start = r.at.getTime();
   const due = start + (world.plan.configuration?.initial_offset ?? 0) * SECOND_MS;
   const expires = start + world.plan.max_age_seconds * SECOND_MS;
-  for (let i = 0; i < r.leads; i++) s.later.push(due, { tries: 0, due });
+  for (let i = 0; i < r.leads; i++) s.later.push(due, { tries: 0, due, dialled: [] });
 
   let deferral: Deferral | null = null;
   for (let now = start; ;) {
@@ -209,11 +235,12 @@ export function forecast(world: World, r: Rehearsal, watch?: Watch): Forecast {
     // a lead that a gate defers until an instant is not admitted before, whatever happens
     const sure: boolean = now < Math.min(deferral?.until?.getTime() ?? 0, expires) && readyCount(s) > 0;
     if (!sure) deferral = dialDue(world, r, s, now, watch);
-    const waits = readyCount(s) + s.later.size;
+    const waits = readyCount(s) + s.later.size + s.capped.size;
     if (waits === 0 && s.calls.size === 0) break;
     const instants = [
       s.calls.next(),
       s.later.next(),
+      s.capped.next(),
       deferral?.until?.getTime() ?? null,
       waits > 0 && now < expires ? expires : null,
     ].filter((t) => t !== null && t > now) as number[];
@@ -224,6 +251,7 @@ export function forecast(world: World, r: Rehearsal, watch?: Watch): Forecast {
       if (deferral.until === null && s.calls.size === 0) s.stuck ??= { gate: deferral.gate, detail: deferral.reason };
     }
     if (s.later.size > 0) add(s.waited, "due", (s.later.size * (next - now)) / HOUR_MS);
+    if (s.capped.size > 0) add(s.waited, "callee_capped", (s.capped.size * (next - now)) / HOUR_MS);
     now = next;
   }
   return {

@@ -15,6 +15,8 @@ export interface Read extends Omit<World, "calls_per_second" | "country"> {
   name: string;
   numbers: OutboundNumber[];
   calls_per_second: number | null;
+  /** What is wrong with the template, which was saved before it was refused. */
+  warnings: readonly { path: string; message: string }[];
 }
 
 const PAGE = 500;
@@ -155,7 +157,9 @@ export async function readWorld(
   return {
     name: template.name,
     plan,
+    warnings: template.warnings ?? [],
     pauses: { deployment: deployment.paused, merchant: merchant?.paused ?? null },
+    callee_cap: merchant?.max_calls_per_callee ?? null,
     numbers,
     country,
     calls_per_second,

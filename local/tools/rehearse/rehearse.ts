@@ -53,7 +53,13 @@ async function rehearsed(
   usual: number,
   print: CommandDeps["print"],
 ): Promise<void> {
-  const { name, numbers: _numbers, calls_per_second: learned, ...read } = await readWorld(client, template, to);
+  const {
+    name,
+    numbers: _numbers,
+    calls_per_second: learned,
+    warnings,
+    ...read
+  } = await readWorld(client, template, to);
   const provider = read.plan.configuration?.calling_provider ?? "PROVIDER_ONE";
   const world = { ...read, calls_per_second: calls_per_second ?? learned ?? usual };
   if (calls_per_second === null && learned === null) {
@@ -61,7 +67,7 @@ async function rehearsed(
       `No lead of the template is there to ask the deployment by, so ${usual} call${usual === 1 ? "" : "s"} per second of ${provider} ${usual === 1 ? "is" : "are"} assumed; --calls-per-second says otherwise.`,
     );
   }
-  for (const line of report({ name, world, rehearsal, forecast: forecast(world, rehearsal) })) print(line);
+  for (const line of report({ name, warnings, world, rehearsal, forecast: forecast(world, rehearsal) })) print(line);
 }
 
 /** Runs a rehearsal; the exit code: 0, or 2 for an error that the person can correct, which is printed as one line. */

@@ -6,6 +6,8 @@ import type { Forecast, Rehearsal, World } from "./forecast.ts";
 /** A rehearsal with all that belongs to its report. */
 export interface Reported {
   name: string;
+  /** What is wrong with the template. */
+  warnings?: readonly { path: string; message: string }[];
   world: World;
   rehearsal: Rehearsal;
   forecast: Forecast;
@@ -16,6 +18,7 @@ const BAR = 40;
 const MAX_ROWS = 72;
 
 const WHY: Partial<Record<GateName, string>> = {
+  callee_capped: "the merchant's cap on calls per callee",
   due: "their own offsets: initial_offset and retry_offset",
   deployment: "the deployment is paused",
   merchant: "the merchant is paused",
@@ -102,6 +105,15 @@ function waits({ waited: by }: Forecast): string[] {
       ];
 }
 
+const capOf = ({ callee_cap }: World): string => {
+  const { per_day, per_week } = callee_cap ?? {};
+  const parts = [
+    ...(per_day === undefined ? [] : [`${count(per_day)} in 24 hours`]),
+    ...(per_week === undefined ? [] : [`${count(per_week)} in 7 days`]),
+  ];
+  return parts.length === 0 ? "" : ` · calls per callee: ${parts.join(", ")}`;
+};
+
 function conditions({ world, rehearsal: r }: Reported): string[] {
   const c = world.plan.configuration;
   const slots = world.slots.home ?? world.slots;
@@ -115,8 +127,8 @@ function conditions({ world, rehearsal: r }: Reported): string[] {
       ? "no limit of calls per second"
       : `${plural(world.calls_per_second, "call")} per second`;
   return [
-    `  window ${window} · ${rate} · ${account} · ${plural(slots.free_lines, "line")} of ${plural(slots.numbers, "number")}${c ? ` · ${plural(c.max_retry, "retry", "retries")} after ${c.retry_offset} s` : ""}`,
-    `  assumed: ${Math.round(r.answer_rate * 100)} % answer after ${r.ring_seconds} s and talk for ${r.call_seconds} s (each ± ${Math.round(r.spread * 100)} %), the others ring for ${r.ring_timeout_seconds} s; nobody else uses the lines`,
+    `  window ${window} · ${rate} · ${account} · ${plural(slots.free_lines, "line")} of ${plural(slots.numbers, "number")}${c ? ` · ${plural(c.max_retry, "retry", "retries")} after ${c.retry_offset} s` : ""}${capOf(world)}`,
+    `  assumed: ${Math.round(r.answer_rate * 100)} % answer after ${r.ring_seconds} s and talk for ${r.call_seconds} s (each ± ${Math.round(r.spread * 100)} %), the others ring for ${r.ring_timeout_seconds} s; nobody else uses the lines${world.callee_cap ? ", and each lead is another person" : ""}`,
   ];
 }
 
@@ -129,6 +141,7 @@ export function report(all: Reported): string[] {
   return [
     `Rehearsal of ${plural(r.leads, "lead")} of "${name}", pushed ${shown(r.at, zone)} (${zone})`,
     ...conditions(all),
+    ...(all.warnings ?? []).map(({ path, message }) => `  warning: ${path} ${message}`),
     "",
     ...(f.stuck ? [`Held by ${f.stuck.gate}: ${f.stuck.detail}`] : []),
     `${expired > 0 ? "The last lead is finished" : "All leads are finished"} ${shown(f.finish_at, zone)}, ${lasting(f.finish_at.getTime() - r.at.getTime())} after the push.`,

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { MongoClient } from "mongodb";
 import { rehearse } from "../../../local/tools/rehearse/rehearse.ts";
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
 import config from "../../../services/config/config.service.ts";
@@ -129,6 +130,39 @@ describe("npm run rehearse", () => {
     const paused = await against("--template reminder --leads 10", http.tokens.admin);
     await http.ask("POST", "/deployment/resume");
     expect(paused.text).toContain("Held by deployment");
+  });
+
+  test("the merchant's cap on calls per callee is shown, and holds retries back", async () => {
+    const put = (max_calls_per_callee: object | null) =>
+      http.ask("PUT", `/merchants/${http.merchant_id}`, { body: { max_calls_per_callee } });
+    await put({ per_day: 1 });
+    const { text } = await against("--template reminder --leads 5 --answer-rate 0 --at 2026-11-23T08:00:00Z");
+    await put(null);
+    expect(text).toContain("· 1 retry after 600 s · calls per callee: 1 in 24 hours");
+    expect(text).toContain("nobody else uses the lines, and each lead is another person");
+    expect(text).toMatch(/\n {2}callee_capped +[\d,.]+ {3}the merchant's cap on calls per callee/);
+    expect((await against("--template reminder --leads 5")).text).not.toContain("calls per callee");
+  });
+
+  test("what is wrong with a template that was saved before it was refused is said", async () => {
+    const old = await post("/templates", flow("old"));
+    const client = await MongoClient.connect(http.stage.uri);
+    try {
+      // as a version before saved it: from its only node no end can be reached
+      const nodes = [{ name: "hello", say: "Hello." }];
+      const versions = client.db().collection("template_versions");
+      const version = await versions.findOne({ template_id: old });
+      const record: unknown = JSON.parse(String(version?.["record"]));
+      await versions.updateOne(
+        { template_id: old },
+        { $set: { record: JSON.stringify({ ...Object(record), nodes }) } },
+      );
+    } finally {
+      await client.close();
+    }
+    const { text } = await against(`--template ${old} --leads 1`);
+    expect(text).toMatch(/\n {2}warning: nodes\.\S+ /);
+    expect((await against("--template reminder --leads 1")).text).not.toContain("warning:");
   });
 
   test("the calls per second are asked of the deployment where there is a lead to ask by", async () => {

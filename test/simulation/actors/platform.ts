@@ -1,5 +1,6 @@
 import type { By } from "../../../shared/contracts/records/identity.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
+import type { CalleeCap } from "../../../shared/contracts/merchants.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { flowTemplate } from "../../fixtures/flow-template.ts";
@@ -58,8 +59,21 @@ export const decisionOf = (
 
 type Answers = Record<string, (params: Asked) => unknown>;
 
+/** What the merchants service says of pauses and caps. */
+function policiesOf({ paused, cap }: Pick<Platform, "paused" | "cap">, merchant_ids: readonly string[], now: number) {
+  const pause = { at: new Date(now).toISOString(), by: "user:ann", reason: null };
+  const isPaused = (id: string): boolean => paused.get(id)?.at(-1)?.said ?? false;
+  return {
+    deployment: isPaused("") ? pause : null,
+    merchants: merchant_ids.filter(isPaused).map((id) => ({ id, pause })),
+    ...(cap ? { caps: merchant_ids.map((id) => ({ id, max_calls_per_callee: cap })) } : {}),
+  };
+}
+
 /** The parts of the deployment that are not under test: configurations, the blacklist, merchants, the audit log. They never fail, but what they say changes. */
 export class Platform {
+  /** The cap on calls per callee of every merchant. */
+  readonly cap: CalleeCap | null;
   readonly tenants: Tenant[] = [];
   /** By template: what its configuration was, newest last. */
   readonly configurations = new Map<string, Said<ConfigurationRecord>[]>();
@@ -72,22 +86,15 @@ export class Platform {
   readonly #bus: SimBus;
   readonly #config: Process;
 
-  constructor(stage: Stage, bus: SimBus) {
+  /** `cap`: on calls per callee, of every merchant. */
+  constructor(stage: Stage, bus: SimBus, cap?: CalleeCap) {
     this.#stage = stage;
+    this.cap = cap ?? null;
     this.#bus = bus;
     this.gateway = this.#part("gateway", {});
     this.#config = this.#part("config", this.#configAnswers());
     this.#part("blacklist", { check: ({ pairs }) => ({ listed: pairs.map((p) => this.listed.has(p.phone_number)) }) });
-    this.#part("merchants", {
-      pauses: ({ merchant_ids }) => {
-        const pause = { at: new Date(stage.world.now).toISOString(), by: "user:ann", reason: null };
-        const isPaused = (id: string): boolean => this.paused.get(id)?.at(-1)?.said ?? false;
-        return {
-          deployment: isPaused("") ? pause : null,
-          merchants: merchant_ids.filter(isPaused).map((id) => ({ id, pause })),
-        };
-      },
-    });
+    this.#part("merchants", { pauses: ({ merchant_ids }) => policiesOf(this, merchant_ids, stage.world.now) });
     this.#part("auth", { record: () => ({}) });
     const { random } = stage.world;
     for (let i = 0, n = random.whole(1, 2); i < n; i++) this.#addTenant(i);

@@ -9,6 +9,7 @@ import type { SimCall } from "../actors/carrier-records.ts";
 import type { Deeds } from "../actors/operators.ts";
 import type { Platform } from "../actors/platform.ts";
 import type { Scene } from "../engine/scene.ts";
+import { calleeCapViolations } from "./callee-caps.ts";
 import { otherCallViolations } from "./other-calls.ts";
 import { dialViolations, type Finding } from "./dial-invariants.ts";
 
@@ -34,7 +35,7 @@ export class InvariantChecker {
     scene.carrier.onTalk = (call) => this.#oneTalk(call);
     scene.carrier.onPlaced = (call) => {
       this.#slots(call);
-      for (const { invariant, what } of otherCallViolations(scene, call)) this.broken(invariant, what);
+      this.#all(otherCallViolations(scene, call));
     };
     scene.carrier.onHangUp = (call) => this.#cut(call);
   }
@@ -43,6 +44,10 @@ export class InvariantChecker {
     const { world } = this.#scene.stage;
     this.violations.push({ invariant, what, at: world.elapsed });
     world.tell("JUDGE", `${invariant} ${what}`);
+  }
+
+  #all(found: readonly Finding[]): void {
+    for (const { invariant, what } of found) this.broken(invariant, what);
   }
 
   #calls(): Map<string, CallDoc> {
@@ -83,7 +88,8 @@ export class InvariantChecker {
 
   /** Checks single dials: windows, limits, aborts, the blacklist. */
   dials(deeds: Deeds): void {
-    for (const { invariant, what } of dialViolations(this.#scene, this.#platform, deeds)) this.broken(invariant, what);
+    this.#all(dialViolations(this.#scene, this.#platform, deeds));
+    this.#all(calleeCapViolations(this.#scene, this.#platform));
   }
 
   /** I13. An owner that stood still a moment ago could not say that it lives. */

@@ -154,6 +154,18 @@ export const MUTATIONS: Record<string, Change> = {
   "delivery-not-stored": (o) => (o.verb === "insert" && o.collection === "deliveries" ? null : o),
 };
 
+/** The same for caps on calls per callee. */
+export const CAP_MUTATIONS: Record<string, Change> = {
+  /** Calls that were placed do not count. */
+  "call-not-counted": (o) =>
+    inserts(o, "calls", "DIALING") ? { ...o, docs: o.docs.map(({ cap_key: _key, ...rest }) => rest) } : o,
+  /** What an attempt did not know the end of gives its place back. */
+  "unknown-gives-back": (o) => {
+    if (o.collection !== "calls" || set(o)["ended"] === undefined || set(o)["ended"] === "not_dialled") return o;
+    return { ...o, update: { ...(o.update as Doc), $unset: { ...((o.update as Doc)["$unset"] as Doc), cap_key: 1 } } };
+  },
+};
+
 /** The same for guards that storms of few leads seldom need: a steady load on an account finds them. */
 export const LOAD_MUTATIONS: Record<string, Change> = {
   /** A permit that is given back takes the one before it along. */

@@ -1,10 +1,11 @@
+import type { CalleeCap } from "../../../shared/contracts/merchants.ts";
 import { calm, drawFaults, type Faults, type Tally } from "../checks/faults.ts";
 import { Carrier } from "../actors/carrier.ts";
 import { connectCarrier, deploy } from "./deployment.ts";
 import { InvariantChecker, type Violation } from "../checks/invariant-checker.ts";
 import { Database } from "./database.ts";
 import { unfinishedWork } from "../checks/unfinished-work.ts";
-import { LOAD_MUTATIONS, MUTATIONS, WEATHER } from "../checks/mutations.ts";
+import { CAP_MUTATIONS, LOAD_MUTATIONS, MUTATIONS, WEATHER } from "../checks/mutations.ts";
 import { Operators } from "../actors/operators.ts";
 import { Platform } from "../actors/platform.ts";
 import { seeded } from "./random.ts";
@@ -33,6 +34,8 @@ export interface RunHow {
   traced?: boolean;
   mutation?: string | undefined;
   load?: Load | undefined;
+  /** The cap on calls per callee of every merchant; absent: none. */
+  cap?: CalleeCap | undefined;
 }
 
 /** Days to begin on: plain ones, and the hours of daylight saving's beginning and end in several zones. */
@@ -69,7 +72,7 @@ function sceneFor(seed: number, how: RunHow): Scene {
   const stage = new Stage(world);
   stage.writeMs = how.load?.write_ms ?? 0;
   stage.farMs = how.load?.far_ms ?? 0;
-  const all = { ...MUTATIONS, ...LOAD_MUTATIONS };
+  const all = { ...MUTATIONS, ...LOAD_MUTATIONS, ...CAP_MUTATIONS };
   const change = how.mutation === undefined ? undefined : all[how.mutation];
   if (how.mutation !== undefined && !change)
     throw new Error(`no mutation is called ${how.mutation}; there are ${Object.keys(all).join(", ")}`);
@@ -173,7 +176,7 @@ export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome>
   const { stage } = scene;
   const { world } = stage;
   setScene(scene);
-  const platform = new Platform(stage, scene.bus);
+  const platform = new Platform(stage, scene.bus, how.cap);
   const operators = new Operators(scene, platform);
   const checker = new InvariantChecker(scene, platform);
   deploy(scene);

@@ -142,6 +142,21 @@ describe("forecast", () => {
     expect([f.finish_at.toISOString(), hours(f, "due")]).toEqual(["2026-11-23T08:01:00.000Z", 20]);
   });
 
+  test("the merchant's cap on calls per callee holds retries back, each lead by its own calls", () => {
+    const DAY_HOURS = 24;
+    const nobody = rehearsal({ answer_rate: 0, leads: 10 });
+    const capped = { callee_cap: { per_day: 2, per_week: 3 } };
+    const f = forecast(world({ max_retry: 3, retry_offset: 600 }, { ...capped, max_age_seconds: 30 * DAY }), nobody);
+    expect([f.dials, [...f.ended]]).toEqual([40, [["no_answer", 10]]]);
+    // twice at once, the third time after a day, the fourth after a week
+    expect(f.finish_at.toISOString().slice(0, 10)).toBe("2026-11-30");
+    expect(hours(f, "callee_capped")).toBeGreaterThan(10 * 6 * DAY_HOURS);
+    const expiring = forecast(world({ max_retry: 3, retry_offset: 600 }, capped), nobody);
+    expect([expiring.dials, [...expiring.ended]]).toEqual([30, [["EXPIRED", 10]]]);
+    const none = forecast(world({ max_retry: 3, retry_offset: 600 }, { callee_cap: null }), nobody);
+    expect([none.dials, none.waited.has("callee_capped")]).toEqual([40, false]);
+  });
+
   test.each<[string, World, string, RegExp]>([
     ["calling is off", world({ enable_calling: false }), "calling_enabled", /enable_calling/],
     [
