@@ -3,6 +3,7 @@ import { callee } from "../harness/lead-pusher.ts";
 import { after, until } from "../harness/stage.ts";
 import { cut, disagreements, openFor, ringsTwice, unfinished } from "./judge.ts";
 import { WHO_ENDED } from "./outcome-scenarios.ts";
+import { CLOCK_SCENARIOS } from "./clock-scenarios.ts";
 import { PROCESS_SCENARIOS } from "./process-scenarios.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Scene } from "./scene.ts";
@@ -123,5 +124,6 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     },
   },
   ...PROCESS_SCENARIOS,
+  ...CLOCK_SCENARIOS,
   "who-ended": WHO_ENDED,
 };

@@ -1,9 +1,13 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { startBusProxy, type BusProxy } from "../harness/bus-proxy.ts";
 import { callee, startPushing, type Pusher } from "../harness/lead-pusher.ts";
-import { campaignOf, startProduct, type LedgerCall, type Product } from "../harness/product.ts";
+import { campaignOf, startProduct, type LedgerCall, type Product, type ProductOptions } from "../harness/product.ts";
 import { until } from "../harness/stage.ts";
 import { startTcpProxy, through, type TcpProxy } from "../harness/tcp-proxy.ts";
+import { script } from "../tools/stack/project-root.ts";
 import { leadByApi, leadOf, type Witnesses } from "./judge.ts";
 
 /** How a scene is set. Seconds are real ones; `timeScale`: how much faster than life people and carriers are. */
@@ -13,6 +17,10 @@ export interface SceneOptions {
   provider: Provider;
   /** Variables of the services beside the scene's own. */
   env?: Record<string, string>;
+  /** The wall clocks of store and services can be set. */
+  clocks?: boolean;
+  /** The tree that the services run from; absent: this one. */
+  tree?: string;
   say(line: string): void;
 }
 
@@ -22,8 +30,12 @@ export interface Scene {
   pusher: Pusher;
   store: TcpProxy;
   say(line: string): void;
+  /** The leads that were pushed. */
+  ids: readonly string[];
   /** Bus server and every connection to it gone, or back. */
   bus(there: boolean): Promise<void>;
+  /** Sets wall clocks: by so many ms away from the true time, by the names of services, `store`, or `all`; what is not named is right. */
+  setClocks(steps: Readonly<Record<string, number>>): void;
   /** Leads whose conversation ends like this are called again a second later. */
   callAgainAfter(outcome: string): Promise<void>;
   /** Pushes leads whose callees behave like this; their ids. */
@@ -95,11 +107,28 @@ function observers(
   };
 }
 
-/** Sets the scene. */
-export async function setScene({ timeScale, leaseSeconds, provider, env = {}, say }: SceneOptions): Promise<Scene> {
-  let proxy: BusProxy | null = null;
-  let store: TcpProxy | null = null;
-  const product = await startProduct({
+/** The file by which wall clocks are set, and what makes a process follow it. */
+function steppedClocks() {
+  const folder = mkdtempSync(join(tmpdir(), "callagent-clocks-"));
+  const CLOCK_STEPS = join(folder, "steps.json");
+  const set = (steps: Readonly<Record<string, number>>): void => {
+    // whole at once: it is read all the time
+    writeFileSync(`${CLOCK_STEPS}.new`, JSON.stringify(steps));
+    renameSync(`${CLOCK_STEPS}.new`, CLOCK_STEPS);
+  };
+  set({});
+  return {
+    env: { CLOCK_STEPS, NODE_OPTIONS: `--import=${script("faults/stepped-clock.ts")}` },
+    set,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+function productOptions(
+  { timeScale, leaseSeconds, provider, env = {}, tree }: SceneOptions,
+  stepped: ReturnType<typeof steppedClocks> | null,
+): ProductOptions {
+  return {
     split: true,
     timeScale,
     providers: [provider],
@@ -110,7 +139,21 @@ export async function setScene({ timeScale, leaseSeconds, provider, env = {}, sa
       SWEEP_INTERVAL_MS: "500",
       SCHEDULER_INTERVAL_MS: "500",
       ...env,
+      ...stepped?.env,
     },
+    ...(stepped ? { storeEnv: { ...stepped.env, CLOCK_NAME: "store" } } : {}),
+    ...(tree === undefined ? {} : { treeOf: () => tree }),
+  };
+}
+
+/** Sets the scene. */
+export async function setScene(options: SceneOptions): Promise<Scene> {
+  const { provider, say, clocks = false } = options;
+  const stepped = clocks ? steppedClocks() : null;
+  let proxy: BusProxy | null = null;
+  let store: TcpProxy | null = null;
+  const product = await startProduct({
+    ...productOptions(options, stepped),
     between: {
       bus: (url, child) => (proxy ??= startBusProxy(url)).urlFor(child),
       store: async (url) => through((store ??= await startTcpProxy(url)), url),
@@ -126,6 +169,7 @@ export async function setScene({ timeScale, leaseSeconds, provider, env = {}, sa
     pusher,
     store: theStore,
     say,
+    ids,
     ...observers(product, pusher, ids),
     async bus(there) {
       const nats = product.stack.children.get("nats");
@@ -137,6 +181,7 @@ export async function setScene({ timeScale, leaseSeconds, provider, env = {}, sa
         await nats?.down("SIGKILL");
       }
     },
+    setClocks: (steps) => stepped?.set(steps),
     async callAgainAfter(outcome) {
       await product.admin.ask("PUT", "/templates/{id}", { path: { id: template_id }, body: { retry_on: [outcome] } });
     },
@@ -148,6 +193,7 @@ export async function setScene({ timeScale, leaseSeconds, provider, env = {}, sa
     },
     async end() {
       await product.stop();
+      stepped?.remove();
       await theBus.close();
       await theStore.close();
     },

@@ -62,7 +62,10 @@ export interface LedgerEntry {
 }
 
 /** How the product is started for a test. */
-export interface ProductOptions extends Pick<StackOptions, "replicas" | "between" | "openFiles" | "treeOf"> {
+export interface ProductOptions extends Pick<
+  StackOptions,
+  "replicas" | "between" | "openFiles" | "treeOf" | "storeEnv"
+> {
   split?: boolean;
   engine?: Engine;
   timeScale?: number;
@@ -129,6 +132,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     ...(options.replicas ? { replicas: options.replicas } : {}),
     ...(options.between ? { between: options.between } : {}),
     ...(options.treeOf ? { treeOf: options.treeOf } : {}),
+    ...(options.storeEnv ? { storeEnv: options.storeEnv } : {}),
     ...(options.openFiles ? { openFiles: options.openFiles } : {}),
     // a test machine that is short of time shows nothing about the limit
     env: { ANSWER_LIMIT_MS: "10000", ...options.env },

@@ -2,7 +2,6 @@ import { recencyCache } from "../../shared/cache.ts";
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import { createTrustWindow } from "../../shared/process/trust-window.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
-import { clockOfStore } from "../../shared/time/store-clock.ts";
 import { recordingStores } from "../../shared/storage/recordings.ts";
 import { createBackground } from "./background.ts";
 import { callSchema } from "./call/calls.model.ts";
@@ -37,7 +36,7 @@ export function compose(
   const store = service.store();
   const callModel = store.model("calls", callSchema);
   const calls = createCalls(callModel, () => ids.base64url(MARK_BYTES));
-  const carriers = createCarriers(env);
+  const carriers = createCarriers(env, clock);
   const background = createBackground(log, clock);
   const parts: DialerParts = {
     env,
@@ -62,7 +61,7 @@ export function compose(
     carriers,
     peers: createPeers(bus, env.LEASE_SECONDS),
     permitPace: createPermitPace(random),
-    storeClock: clockOfStore(clock, log, store),
+    storeClock: service.storeClock,
     preCheckClient: createPreCheckClient(
       { allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE },
       clock,

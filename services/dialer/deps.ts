@@ -1,6 +1,5 @@
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import type { Cache } from "../../shared/cache.ts";
-import type { StoreClock } from "../../shared/time/store-clock.ts";
 import type { RecordingStores } from "../../shared/storage/recordings.ts";
 import type { TrustWindow } from "../../shared/process/trust-window.ts";
 import type { Background } from "./background.ts";
@@ -17,7 +16,7 @@ import type { Peers } from "./peers.ts";
 import type { Recordings } from "./recordings/recordings.repository.ts";
 
 /** Everything that the parts of the dialer are made of, put together once per process (composition.ts). */
-export interface DialerParts extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log" | "nodeId"> {
+export interface DialerParts extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log" | "nodeId" | "storeClock"> {
   /** Aborted from SIGTERM on: no phone may ring any more. */
   draining: AbortSignal;
   /** Aborted when the calls are over and this process ends: recordings under way are left to others. */
@@ -43,7 +42,5 @@ export interface DialerParts extends Pick<ServiceDeps, "bus" | "clock" | "env" |
   /** The other services, as many attempts ask them at the same time. */
   peers: Peers;
   permitPace: PermitPace;
-  /** The database's clock, by which permits are valid. */
-  storeClock: StoreClock;
   preCheckClient: PreCheckClient;
 }

@@ -49,8 +49,7 @@ export default service("dialer", (deps) => {
       reconcile: ({ lead_id, claim_no }) => reconcile(parts, lead_id, claim_no),
     },
     async started() {
-      await Promise.all([parts.storeClock.refresh(), ...parts.carriers.all().map((carrier) => carrier.warm())]);
-      parts.storeClock.start();
+      await Promise.all(parts.carriers.all().map((carrier) => carrier.warm()));
       loops = startLoops(parts, recordingWorker);
     },
     // callbacks, polls and the ends of calls go on until the process leaves the bus
@@ -60,7 +59,7 @@ export default service("dialer", (deps) => {
       await loops?.stop();
       await parts.background.drain(graceMs);
       await within(deps.clock, graceMs, parts.unwritten.retry());
-      await Promise.all([parts.preCheckClient.close(), parts.storeClock.stop()]);
+      await parts.preCheckClient.close();
     },
   };
 });

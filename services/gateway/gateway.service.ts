@@ -9,6 +9,7 @@ import type { Loop } from "../../shared/time/loop.ts";
 import { depsOf } from "../../shared/process/process-deps.ts";
 import { trustOf } from "../../shared/bus/bus-trust.ts";
 import { buildGateway, type Gateway } from "./gateway.ts";
+import { timeOfLeads } from "./health.ts";
 import { methodsAt, notFound, pathOf, routeOf, translated, type WebService } from "./http/moleculer-web.ts";
 import { openHttpServer, type HttpServer } from "./http/server.ts";
 import { BASE_PATH } from "../../shared/base-path.ts";
@@ -24,6 +25,8 @@ type Self = Service &
     http?: HttpServer;
     gateway: Gateway;
     farewells?: Loop;
+    /** Ends the reading of the deployment's time. */
+    unfollow?: () => Promise<void>;
   };
 
 function refuse(self: Self, req: IncomingMessage, res: ServerResponse, error: unknown): void {
@@ -44,7 +47,9 @@ function create(self: Self): void {
 }
 
 async function start(self: Self): Promise<void> {
-  const { env, ids } = depsOf(self.broker);
+  const { env, ids, storeClock } = depsOf(self.broker);
+  const unfollow = await storeClock?.follow(timeOfLeads(busOf(self.broker)));
+  if (unfollow) self.unfollow = unfollow;
   self.http = await openHttpServer({
     host: env.HTTP_HOST,
     port: env.HTTP_PORT,
@@ -65,6 +70,7 @@ async function start(self: Self): Promise<void> {
 async function stop(self: Self): Promise<void> {
   await drainOf(self.broker).run();
   await self.farewells?.stop();
+  await self.unfollow?.();
   await self.http?.close(Math.min(MAX_GRACE_MS, depsOf(self.broker).env.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND));
 }
 

@@ -1,5 +1,6 @@
 import type { ActionName, Bus, EventOf } from "../../shared/bus/bus.ts";
 import type { Clock } from "../../shared/time/clock.ts";
+import type { ClockSource } from "../../shared/time/store-clock.ts";
 import { CATALOGUE, codeOf } from "../../shared/errors.ts";
 import type { Row } from "./routes/row.ts";
 
@@ -69,6 +70,38 @@ async function checkParkedLeads(bus: Bus): Promise<Check[]> {
   }
 }
 
+/** Time limit of a question for the time, ms. */
+const TIME_LIMIT_MS = 2000;
+
+/** The deployment's time for who has no database: as the leads service says it. */
+export const timeOfLeads = (bus: Bus): ClockSource => ({
+  async time() {
+    const { now, clock_unknown } = await bus.call("leads.reachable", {}, { timeout_ms: TIME_LIMIT_MS });
+    if (clock_unknown === true) throw new Error("the leads service does not know the time");
+    return now === undefined ? null : new Date(now);
+  },
+});
+
+/** The database's clock. Where the leads service can't say, the other checks do. */
+async function checkClock(bus: Bus): Promise<Check[]> {
+  const check = { name: "clock", needed: false };
+  try {
+    const { clock_unknown, clock_ahead_ms: ahead_ms = 0 } = await bus.call(
+      "leads.reachable",
+      {},
+      { timeout_ms: TIME_LIMIT_MS },
+    );
+    if (clock_unknown === true)
+      return [{ ...check, ok: false, reason: "the leads service does not know the time: a clock was just set" }];
+    if (ahead_ms === 0) return [{ ...check, ok: true }];
+    const seconds = (Math.abs(ahead_ms) / 1000).toFixed(1);
+    const reason = `the database's clock was set and is ${seconds} s ${ahead_ms > 0 ? "ahead of" : "behind"} the deployment's time, which goes on as before; see clock.stepped in docs/operations.md`;
+    return [{ ...check, ok: false, reason }];
+  } catch {
+    return [];
+  }
+}
+
 type RefusedCommand = EventOf<"database.command_refused">;
 
 /** Notices come every 30 s while a command is refused: one that is older than this is over. */
@@ -125,8 +158,8 @@ export function readiness(
       needed: needed.includes(name),
       ...(seen.has(name) ? {} : { reason: "no instance of this service is on the bus" }),
     }));
-    const [store, parked] = await Promise.all([checkStore(bus), checkParkedLeads(bus)]);
-    const checks = [...services, store, ...parked, ...refused.checks()];
+    const [store, parked, time] = await Promise.all([checkStore(bus), checkParkedLeads(bus), checkClock(bus)]);
+    const checks = [...services, store, ...parked, ...time, ...refused.checks()];
     return { status: verdictOf(checks), checks };
   };
   return () => {

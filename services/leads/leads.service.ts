@@ -87,7 +87,7 @@ export default service("leads", (service) => {
 
 /** The sweeps: of webhook events that are owed, and of call ends, in this place, and the others. `over`: codes of faults that are over. */
 function startSweeps(
-  { clock, env, log }: ServiceDeps,
+  { clock, env, log, storeClock }: ServiceDeps,
   deps: Parameters<typeof enqueueOwedEvents>[0] & LeadDeps,
   queues: QueuesRepository,
   over: Set<string>,
@@ -97,7 +97,7 @@ function startSweeps(
       name,
       clock,
       intervalMs: env.SWEEP_INTERVAL_MS,
-      pass,
+      pass: () => (storeClock.known() ? pass() : Promise.resolve(false)),
       onError: (error) =>
         log.error(
           { event: "loop.failed", loop: name, ...errorForLog(error) },

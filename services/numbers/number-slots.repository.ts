@@ -1,6 +1,7 @@
 import type { Model } from "mongoose";
 import pLimit from "p-limit";
 import { isLostRace } from "../../shared/database/database-errors.ts";
+import type { DatabaseTime } from "../../shared/database/database-clock.ts";
 import { repeatGivenUp } from "../../shared/database/write-batches.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import {
@@ -12,9 +13,9 @@ import {
   type Want,
 } from "./rules/slot-allocation.ts";
 import {
-  FREE_SLOTS,
-  HAS_FREE_SLOT,
-  IS_IDLE,
+  freeSlots,
+  hasFreeSlot,
+  isIdle,
   releaseSlots,
   renewLease,
   reserveSlots,
@@ -54,9 +55,9 @@ const SHOWN = { phone_number: 1, provider: 1 } as const;
 type Reserved = SlotNumber & Pick<NumberDoc, "slots">;
 
 /** What wins no race: leases renewed, slots released and counted. */
-const unracedSlots = (model: Model<NumberDoc>): Omit<NumberSlots, "reserve"> => ({
+const unracedSlots = (model: Model<NumberDoc>, time: () => DatabaseTime): Omit<NumberSlots, "reserve"> => ({
   async renewLease(names, lease_seconds) {
-    const { filter, update } = renewLease("name", names, lease_seconds);
+    const { filter, update } = renewLease("name", names, lease_seconds, time());
     await repeatGivenUp(() => model.updateMany(filter, update, { updatePipeline: true }));
     const numbers = await model.find(filter, { slots: 1 }).lean<Pick<NumberDoc, "slots">[]>().exec();
     return new Set(numbers.flatMap(({ slots }) => slots.map((slot) => slot.name)));
@@ -72,13 +73,13 @@ const unracedSlots = (model: Model<NumberDoc>): Omit<NumberSlots, "reserve"> => 
     if (numbers.length === 0) return [];
     await Promise.all(releases.map(({ filter, update }) => repeatGivenUp(() => model.updateMany(filter, update))));
     // after the slots: whichever comes last, this release or the delete that hides the number, sees that it is idle
-    await model.deleteMany({ _id: { $in: numbers.map((n) => n._id) }, removed: { $ne: null }, ...IS_IDLE });
+    await model.deleteMany({ _id: { $in: numbers.map((n) => n._id) }, removed: { $ne: null }, ...isIdle(time()) });
     return numbers;
   },
   async availability(party, country) {
     const [found] = await model.aggregate<{ numbers: number; free_lines: number }>([
       { $match: { ...usableAtAllBy(party), ...(country === undefined ? {} : { country }) } },
-      { $project: FREE_SLOTS },
+      { $project: freeSlots(time()) },
       { $group: { _id: null, numbers: { $sum: 1 }, free_lines: { $sum: "$free" } } },
       { $project: { _id: 0, numbers: 1, free_lines: 1 } },
     ]);
@@ -94,10 +95,10 @@ const slotsOf = (numbers: readonly Reserved[], holders: readonly string[]): [str
 };
 
 /** The least recently used numbers with a free slot; where there are more than are read at once, those of the wanted countries are read too. */
-const candidateReader = (model: Model<NumberDoc>) => {
+const candidateReader = (model: Model<NumberDoc>, time: () => DatabaseTime) => {
   const withFreeSlot = (filter: Record<string, unknown>): Promise<UsableNumber[]> =>
     model
-      .find({ ...filter, ...HAS_FREE_SLOT }, { country: 1, ...FREE_SLOTS })
+      .find({ ...filter, ...hasFreeSlot(time()) }, { country: 1, ...freeSlots(time()) })
       .sort({ used_at: 1 })
       .limit(CANDIDATES)
       .lean<UsableNumber[]>()
@@ -113,12 +114,12 @@ const candidateReader = (model: Model<NumberDoc>) => {
   };
 };
 
-/** The slots of a collection of numbers; `random` gives numbers in [0, 1). */
-export function numberSlots(model: Model<NumberDoc>, random: () => number): NumberSlots {
-  const candidates = candidateReader(model);
+/** The slots of a collection of numbers; `random` gives numbers in [0, 1), `time` what the database's clock ought to show. */
+export function numberSlots(model: Model<NumberDoc>, random: () => number, time: () => DatabaseTime): NumberSlots {
+  const candidates = candidateReader(model, time);
 
   const renewHeld = async (holders: readonly string[], lease_seconds: number): Promise<[string, SlotNumber][]> => {
-    const { filter, update } = renewLease("holder", holders, lease_seconds);
+    const { filter, update } = renewLease("holder", holders, lease_seconds, time());
     if (!(await model.exists(filter))) return [];
     await repeatGivenUp(() => model.updateMany(filter, update, { updatePipeline: true }));
     return slotsOf(
@@ -131,7 +132,7 @@ export function numberSlots(model: Model<NumberDoc>, random: () => number): Numb
   };
 
   const reserveOf = async ({ id, holders }: Allocation, lease_seconds: number): Promise<[string, SlotNumber][]> => {
-    const { filter, update } = reserveSlots(id, holders, lease_seconds);
+    const { filter, update } = reserveSlots(id, holders, lease_seconds, time());
     const how = { returnDocument: "after", updatePipeline: true, projection: { ...SHOWN, slots: 1 } } as const;
     try {
       const number = await model.findOneAndUpdate(filter, update, how).lean<Reserved>().exec();
@@ -163,6 +164,6 @@ export function numberSlots(model: Model<NumberDoc>, random: () => number): Numb
       }
       return slots;
     },
-    ...unracedSlots(model),
+    ...unracedSlots(model, time),
   };
 }

@@ -3,7 +3,8 @@ import type { NumberRecord } from "../../shared/contracts/numbers.ts";
 import type { Static } from "../../shared/contracts/define.ts";
 import { fail } from "../../shared/errors.ts";
 import { countryOf, soughtNumber, toE164 } from "../../shared/phone.ts";
-import { HAS_NO_FREE_SLOT, HAS_FREE_SLOT } from "./rules/slot-leases.ts";
+import type { DatabaseTime } from "../../shared/database/database-clock.ts";
+import { hasNoFreeSlot, hasFreeSlot } from "./rules/slot-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import type { Owner } from "./ownership.ts";
 
@@ -55,16 +56,16 @@ export type NumberFilter = Pick<
 >;
 
 /** The filters of a list as a filter of the database. INVALID_PHONE_NUMBER. */
-export function filterOf({ phone_number, status, ...same }: NumberFilter): Record<string, unknown> {
+export function filterOf({ phone_number, status, ...same }: NumberFilter, at: DatabaseTime): Record<string, unknown> {
   const sought = phone_number === undefined ? undefined : soughtNumber(phone_number, "phone_number");
-  return { ...same, ...withStatus(status), ...(sought === undefined ? {} : { phone_number: sought }) };
+  return { ...same, ...withStatus(status, at), ...(sought === undefined ? {} : { phone_number: sought }) };
 }
 
 /** Filter of the numbers that show this status. */
-const withStatus = (status: NumberView["status"] | undefined): Record<string, unknown> => {
+const withStatus = (status: NumberView["status"] | undefined, at: DatabaseTime): Record<string, unknown> => {
   if (status === undefined) return {};
   if (status === "DISABLED") return { status };
-  return { status: "AVAILABLE", ...(status === "IN_USE" ? HAS_NO_FREE_SLOT : HAS_FREE_SLOT) };
+  return { status: "AVAILABLE", ...(status === "IN_USE" ? hasNoFreeSlot(at) : hasFreeSlot(at)) };
 };
 
 /** A number as the API shows it. */

@@ -3,7 +3,8 @@ import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import type { Scope } from "../../shared/contracts/records/identity.ts";
 import { isDuplicateKey } from "../../shared/database/database-errors.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
-import { IS_FOR_CALLS, IS_IDLE } from "./rules/slot-leases.ts";
+import type { DatabaseTime } from "../../shared/database/database-clock.ts";
+import { IS_FOR_CALLS, isIdle } from "./rules/slot-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import { visibleTo } from "./ownership.ts";
 
@@ -37,20 +38,12 @@ export interface NumberRecords {
 /** Holds for numbers that were not deleted. */
 const NOT_REMOVED = { removed: null } as const;
 
-const dropIfDrained = async (model: Model<NumberDoc>, id: string): Promise<void> => {
-  await model.deleteOne({ _id: id, removed: id, ...IS_IDLE }).exec();
+const dropIfDrained = async (model: Model<NumberDoc>, id: string, at: DatabaseTime): Promise<void> => {
+  await model.deleteOne({ _id: id, removed: id, ...isIdle(at) }).exec();
 };
 
-/** The numbers of a collection. */
-export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
-  insert: (number) =>
-    model.create(number).then(
-      () => true,
-      (error: unknown) => {
-        if (isDuplicateKey(error)) return false;
-        throw error;
-      },
-    ),
+/** What only reads. */
+const numberReads = (model: Model<NumberDoc>): Pick<NumberRecords, "page" | "find" | "called"> => ({
   page: (scope, filter, after, size) =>
     model
       .find({ $and: [NOT_REMOVED, visibleTo(scope), filter, after] })
@@ -69,10 +62,28 @@ export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
       .sort({ inbound_template_id: -1, created_at: 1, _id: 1 })
       .lean<NumberDoc>()
       .exec(),
+});
+
+/** The numbers of a collection; `time`: what the database's clock ought to show. */
+export const numberRecords = (model: Model<NumberDoc>, time: () => DatabaseTime): NumberRecords => ({
+  insert: (number) =>
+    model.create(number).then(
+      () => true,
+      (error: unknown) => {
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      },
+    ),
+  ...numberReads(model),
   change: (scope, seen, set, idle) => {
     const asSeen = {
       $and: [
-        { _id: seen._id, reseller_id: seen.reseller_id, merchant_id: seen.merchant_id, ...(idle ? IS_IDLE : {}) },
+        {
+          _id: seen._id,
+          reseller_id: seen.reseller_id,
+          merchant_id: seen.merchant_id,
+          ...(idle ? isIdle(time()) : {}),
+        },
         NOT_REMOVED,
         visibleTo(scope),
       ],
@@ -87,7 +98,8 @@ export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
       });
   },
   removeIdle: async (scope, id) =>
-    (await model.deleteOne({ $and: [{ _id: id, ...IS_IDLE }, NOT_REMOVED, visibleTo(scope)] }).exec()).deletedCount > 0,
+    (await model.deleteOne({ $and: [{ _id: id, ...isIdle(time()) }, NOT_REMOVED, visibleTo(scope)] }).exec())
+      .deletedCount > 0,
   async removeDraining(scope, id, now) {
     const { modifiedCount } = await model
       .updateOne(
@@ -95,7 +107,7 @@ export const numberRecords = (model: Model<NumberDoc>): NumberRecords => ({
         { $set: { removed: id, removed_at: now, status: "DISABLED", updated_at: now } },
       )
       .exec();
-    await dropIfDrained(model, id);
+    await dropIfDrained(model, id, time());
     return modifiedCount > 0;
   },
 });

@@ -12,8 +12,9 @@ import { ownerFor } from "./ownership.ts";
 /** Outbound numbers, and the leases of their slots for concurrent calls. */
 export default service("numbers", (deps) => {
   const model = deps.store().model("numbers", numberSchema);
-  const numbers = numberRecords(model);
-  const slots = numberSlots(model, deps.random);
+  const time = () => deps.storeClock.database();
+  const numbers = numberRecords(model, time);
+  const slots = numberSlots(model, deps.random, time);
 
   return {
     actions: {
@@ -25,7 +26,7 @@ export default service("numbers", (deps) => {
       async list({ by, limit, cursor, ...filter }) {
         const { items, next_cursor } = await readPage(
           { limit, cursor },
-          (after, size) => numbers.page(scopeOf(by), filterOf(filter), after, size),
+          (after, size) => numbers.page(scopeOf(by), filterOf(filter, time()), after, size),
           (n) => toRecord(n, deps.clock.now()),
         );
         return { count: items.length, numbers: items, next_cursor };

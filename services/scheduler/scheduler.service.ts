@@ -4,7 +4,6 @@ import { OWN_QUEUE } from "../../shared/contracts/records/lead.ts";
 import { isRefused } from "../../shared/database/database-errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
-import { clockOfStore } from "../../shared/time/store-clock.ts";
 import { createAdmissionInputs, gateInputsOf, INPUTS_TTL_MS } from "./admission-inputs.ts";
 import { explain, explainFailure } from "./admission/explanation.ts";
 import { failureOf, FAILURE_TTL_MS, SLOT_RECHECK_MS } from "./dispositions.ts";
@@ -83,10 +82,9 @@ function eventHandlers(
 export default service(
   "scheduler",
   (deps) => {
-    const { clock, env, log } = deps;
-    const store = deps.store();
-    const rates = rateWindows(store.model("rate_windows", rateWindowSchema));
-    const storeClock = clockOfStore(clock, log, store);
+    const { clock, env, log, storeClock } = deps;
+    const windows = deps.store().model("rate_windows", rateWindowSchema);
+    const rates = rateWindows(windows, () => storeClock.database());
     const memory = passMemory(deps, rates);
     const expiry = createExpiry({ ...deps, ...memory });
     const passes = createPasses({ ...deps, ...memory, expiry });
@@ -99,7 +97,7 @@ export default service(
     };
     return {
       actions: {
-        ...permitActions({ ...deps, now: () => storeClock.now() ?? clock.now() }, rates, memory.reservations),
+        ...permitActions({ ...deps, now: () => storeClock.now() }, rates, memory.reservations),
         async explain({ lead, at }) {
           const instant = at === undefined ? clock.now() : new Date(at);
           const { lead_id, status, template_id } = lead;
@@ -116,15 +114,14 @@ export default service(
         },
       },
       events: eventHandlers(deps, memory, { scan, nudge }),
-      async started() {
-        await storeClock.refresh();
-        storeClock.start();
+      started() {
         loop = startLoop({
           name: "scheduler",
           clock,
           intervalMs: env.SCHEDULER_INTERVAL_MS,
           minGapMs: PASS_GAP_MS,
-          pass: () => passes.run(),
+          // by a clock that was set something would be due that is not
+          pass: () => (storeClock.known() ? passes.run() : Promise.resolve(env.SCHEDULER_INTERVAL_MS)),
           onError: (error) => {
             if (isRefused(error)) memory.failures.set(ALL_TEMPLATES, failureOf(error));
             log.error({ event: "tick.failed", ...errorForLog(error) }, "a scheduler pass failed; the next one follows");
@@ -134,7 +131,6 @@ export default service(
       },
       // permits and explanations are given to the end
       drain: async () => void (await Promise.all([loop?.stop(), expiry.stop()])),
-      stopped: () => storeClock.stop(),
     };
   },
   {

@@ -29,7 +29,7 @@ const LOOP_MS = 1000;
 
 /** The reporting webhook: Standard Webhooks 1.0, signed, retried for three days, listed. */
 export default service("webhook", (service) => {
-  const { env, clock, ids, log } = service;
+  const { env, clock, ids, log, storeClock } = service;
   const deliveries = deliveriesRepository(service.store().model<DeliveryDoc>("deliveries", deliverySchema));
   const secrets = secretsRepository(service.store().model("webhook_secrets", secretsSchema), ids, clock);
   const policy = { allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE };
@@ -39,7 +39,7 @@ export default service("webhook", (service) => {
   const nudge = (): void => loop?.nudge();
   const deps = { ...service, deliveries, secrets, client, hosts };
   const sender = new DeliverySender({ ...deps, onRoom: nudge });
-  const intake = { ...deps, sender, isOpen: () => loop !== null, onWaiting: nudge };
+  const intake = { ...deps, sender, isOpen: () => loop !== null && storeClock.known(), onWaiting: nudge };
   const pass = new DeliveryPass({ ...deps, sender });
   const shown = (d: BodilessDelivery) => toDelivery(d, hosts.pausedUntil(d.host));
 
@@ -74,7 +74,8 @@ export default service("webhook", (service) => {
           { event: "loop.failed", loop: "webhook", ...errorForLog(error) },
           "a delivery pass failed; it goes on at the next interval",
         );
-      loop = startLoop({ name: "webhook", clock, intervalMs: LOOP_MS, pass: () => pass.run(), onError });
+      const run = (): Promise<boolean> => (storeClock.known() ? pass.run() : Promise.resolve(false));
+      loop = startLoop({ name: "webhook", clock, intervalMs: LOOP_MS, pass: run, onError });
     },
     async stopped() {
       const last = loop;

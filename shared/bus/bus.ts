@@ -9,6 +9,7 @@ import { drainOf } from "./drain.ts";
 import { sizeRefusal } from "./message-sizes.ts";
 import { refusalAlarm } from "../database/refusal-alarm.ts";
 import { openStore, type Store } from "../database/mongo.ts";
+import { createStoreClock, type StoreClock } from "../time/store-clock.ts";
 
 type ActionsOf<S extends ServiceName> = Contracts[S]["actions"];
 type Entries = {
@@ -50,6 +51,8 @@ export interface Bus {
 /** What a service is built on. */
 export interface ServiceDeps extends ProcessDeps {
   bus: Bus;
+  /** The deployment's time with its bounds. */
+  storeClock: StoreClock;
   /** The database; asked for only by services that own a collection. */
   store(): Store;
   /** This process's id on the bus. */
@@ -133,6 +136,9 @@ export function busOf(
 interface Running {
   implementation: Implementation<ServiceName> | null;
   store: Store | null;
+  storeClock: StoreClock;
+  /** Ends the reading of the store's clock. */
+  unfollow: (() => Promise<void>) | null;
 }
 
 /** What the broker needs before a service is built: the services it waits for at start, and the events it subscribes to. */
@@ -198,10 +204,10 @@ export function service<S extends ServiceName>(
   options: ServiceOptions = {},
 ): ServiceSchema {
   const running = new WeakMap<object, Running>();
-  const of = (self: Service): { implementation: Implementation<S>; store: Store | null } => {
+  const of = (self: Service): Running & { implementation: Implementation<S> } => {
     const r = running.get(self);
     if (!r?.implementation) throw new Error(`the service ${name} was used before it was created`);
-    return r as { implementation: Implementation<S>; store: Store | null };
+    return r as Running & { implementation: Implementation<S> };
   };
 
   return {
@@ -216,12 +222,15 @@ export function service<S extends ServiceName>(
       const deps = depsOf(this.broker);
       const trust = trustOf(this.broker);
       trust.mustBe(name);
-      const mine: Running = { implementation: null, store: null };
+      const log = deps.log.child({ service: name });
+      const storeClock = deps.storeClock ?? createStoreClock({ clock: deps.clock, log, holds: false });
+      const mine: Running = { implementation: null, store: null, storeClock, unfollow: null };
       const drain = drainOf(this.broker);
       running.set(this, mine);
       mine.implementation = build({
         ...deps,
-        log: deps.log.child({ service: name }),
+        log,
+        storeClock,
         bus: busOf(this.broker),
         nodeId: this.broker.nodeID,
         proven: (by: By) => trust.proven(by),
@@ -234,6 +243,7 @@ export function service<S extends ServiceName>(
     async started(this: Service) {
       const mine = of(this);
       await mine.store?.open();
+      if (mine.store) mine.unfollow = await mine.storeClock.follow(mine.store);
       const log = depsOf(this.broker).log.child({ service: name });
       mine.store?.onRefused(refusalAlarm(log, (e) => busOf(this.broker).broadcast("database.command_refused", e)));
       await mine.implementation.started?.();
@@ -243,6 +253,7 @@ export function service<S extends ServiceName>(
       // a broker that was not told to drain first does it now, with all its services still at work
       await drainOf(this.broker).run();
       await mine.implementation.stopped?.();
+      await mine.unfollow?.();
       await mine.store?.close();
     },
   };

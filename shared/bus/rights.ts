@@ -103,7 +103,7 @@ const CALLERS: Callers = {
     aging: ["scheduler"],
     expire: ["scheduler"],
     receive: ["dialer"],
-    reachable: ["dialer"],
+    reachable: ["dialer", "gateway"],
     extend: ["conversation", "dialer"],
     release: ["dialer", "scheduler"],
     settle: ["conversation", "dialer"],

@@ -29,7 +29,7 @@ import {
   QueueHead,
 } from "./records/lead.ts";
 import { BatchKey, IdempotencyKey, PushInput } from "./records/pushed-lead.ts";
-import { PushOutcome, Summary, TimelineEvent } from "./records/lead-views.ts";
+import { PushOutcome, Reached, Summary, TimelineEvent } from "./records/lead-views.ts";
 
 const AttemptLease = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
 const Seen = { lead_id: Uuid, due_at: IsoTime };
@@ -225,11 +225,10 @@ export const leads = {
       }),
       Done,
     ),
-    /** Internal: answers where the database does (STORE_UNAVAILABLE). `extend` renews the lease; done false: the lease is lost, stop; `outcome`: the lead's. */
-    reachable: action(Strict({}), Nothing, { since: "0.3.0" }),
+    /** Internal: answers where the database does (STORE_UNAVAILABLE), with the deployment's time and how far the database's clock is ahead, while that is held off. `extend` renews the lease; done false: the lease is lost, stop; `outcome`: the lead's. */
+    reachable: action(Strict({}), Reached, { since: "0.3.0" }),
     extend: action(Strict({ ...AttemptLease, lease_seconds: Lease }), Renewed),
-    /** Internal: releases a lead whose attempt provably rang nowhere; the attempt is not spent. `fault`: a technical fault with this code was the cause; the lead comes back after a pause that
-     *  grows with the faults in a row, not at `due_at`, and is parked after several of them. */
+    /** Internal: releases a lead whose attempt provably rang nowhere; the attempt is not spent. `fault`: a technical fault with this code was the cause; the lead comes back after a pause that grows with the faults in a row, not at `due_at`, and is parked after several of them. */
     release: action(
       Strict({
         ...AttemptLease,

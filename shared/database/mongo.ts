@@ -1,10 +1,13 @@
 import mongoose, { type Connection, type ConnectOptions, type Model, type Schema } from "mongoose";
 import { onRefusedCommand, watchCommands, type RefusalListener } from "./refused-commands.ts";
 import { checkCollections, makeCollection, type OwnedModel } from "./migration.ts";
+import { systemClock } from "../time/clock.ts";
 import { skewFault, type ClockReading } from "./clock-skew.ts";
+import { isFresh, TOLD_WITHIN_MS, type ClockSource } from "../time/store-clock.ts";
+import { toldTimeIn } from "./told-time.ts";
 
-/** The database as a service sees it: its own models on one shared connection. */
-export interface Store {
+/** The database as a service sees it: its own models on one shared connection. Its time is that of which $$NOW is made; it throws the driver's error. */
+export interface Store extends Required<ClockSource> {
   /** The model of one collection; the collection has one owner, which is made with its indexes before the service starts. */
   model<Doc>(collection: string, schema: Schema<Doc>): Model<Doc>;
   /** Connects, compares the clocks, and makes the collections with their indexes or sees that they are there; throws the driver's error when the database does not answer within 20 s, ClockSkewError when its clock and ours are apart, MigrationMissingError. */
@@ -15,8 +18,6 @@ export interface Store {
   onRefused(listener: RefusalListener): void;
   /** True while the driver has a usable connection. */
   isUp(): boolean;
-  /** The database's own time, of which $$NOW is made; null: it does not tell it. Throws the driver's error. */
-  time(): Promise<Date | null>;
 }
 
 const SERVER_SELECTION_MS = 5000;
@@ -126,21 +127,27 @@ async function timeOf(connection: Connection): Promise<Date | null> {
   return localTime ?? null;
 }
 
-/** Refuses a database whose clock is apart from ours: due times and leases are judged by both. A slow answer is asked again before it counts. */
+/** Refuses a database whose clock is apart from ours, unless the deployment knows that and holds it off. A slow answer is asked again before it counts. */
 async function compareClocks(connection: Connection, now: () => number): Promise<void> {
+  const told = await toldTimeIn(connection)
+    .told()
+    .catch(() => null);
   const readings: ClockReading[] = [];
   while (readings.length < CLOCK_READINGS && (readings.length === 0 || skewFault(readings) !== null)) {
     const asked_ms = now();
     const localTime = await timeOf(connection);
     if (!localTime) return; // without localTime there is nothing to compare
-    readings.push({ asked_ms, answered_ms: now(), store_ms: localTime.getTime() });
+    const ahead_ms = told && isFresh(told, localTime, TOLD_WITHIN_MS) ? told.ahead_ms : 0;
+    readings.push({ asked_ms, answered_ms: now(), store_ms: localTime.getTime() - ahead_ms });
   }
   const fault = skewFault(readings);
   if (fault !== null) throw new ClockSkewError(fault);
 }
 
+const wallNow = (): number => systemClock.now().getTime();
+
 /** Opens a store on `uri`; writes wait for a majority. Connections are shared by all services of the process. */
-export function openStore(uri: string, { now = Date.now, migrate = true, patient = false }: StoreOptions = {}): Store {
+export function openStore(uri: string, { now = wallNow, migrate = true, patient = false }: StoreOptions = {}): Store {
   const held = acquire(uri, patient);
   const models: OwnedModel[] = [];
   const listening: (() => void)[] = [];
@@ -171,6 +178,7 @@ export function openStore(uri: string, { now = Date.now, migrate = true, patient
     },
     isUp: () => held.connection.readyState === CONNECTED,
     time: () => timeOf(held.connection),
+    ...toldTimeIn(held.connection),
   };
 }
 

@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import type { ServiceBroker } from "moleculer";
 import { systemClock, type Clock } from "../time/clock.ts";
+import { clockBy, createStoreClock, type StoreClock } from "../time/store-clock.ts";
 import { readEnv, type Env } from "./env.ts";
 import { randomIds, type Ids } from "../ids.ts";
 import { rootLog, type Log } from "./log.ts";
@@ -9,7 +10,10 @@ import { nodeIdOf, processNameOf } from "./node-id.ts";
 /** The dependencies every service of a process shares: all that is injected, so that tests can put their own in its place. */
 export interface ProcessDeps {
   env: Env;
+  /** Instants are the deployment's time. */
   clock: Clock;
+  /** What `clock` shows, where that follows a database; absent: `clock` stands by itself. */
+  storeClock?: StoreClock;
   ids: Ids;
   log: Log;
   /** A number in [0, 1). */
@@ -25,7 +29,10 @@ export function ownDeps(): ProcessDeps {
     const given = readEnv();
     const machine = { hostname: hostname(), pid: process.pid };
     const env = Object.freeze({ ...given, NODE_ID: nodeIdOf(processNameOf(process.argv), given.NODE_ID, machine) });
-    own = { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random };
+    const log = rootLog(env);
+    const storeClock = createStoreClock({ clock: systemClock, log, holds: true });
+    const clock = clockBy(storeClock, systemClock);
+    own = { env, clock, storeClock, ids: randomIds, log, random: Math.random };
   }
   return own;
 }

@@ -2,7 +2,7 @@ import { contracts } from "../../shared/contracts/index.ts";
 import { CATALOGUE } from "../../shared/errors.ts";
 import { contractsAreKept, exportsAreDocumented } from "./documents.ts";
 import * as names from "./names.ts";
-import { pureFiles, pureFilesArePure } from "./purity.ts";
+import { machineClockHasOnePlace, pureFiles, pureFilesArePure } from "./purity.ts";
 import * as house from "./rules.ts";
 import { readProject } from "./sources.ts";
 import * as structure from "./structure.ts";
@@ -105,6 +105,8 @@ describe("the bus and the environment", () => {
     expect(faults(house.writesAreDurable(code))).toEqual([]));
   test("the database's clock is asked in the one form that databases share", () =>
     expect(faults(house.clockHasOnePlace(code))).toEqual([]));
+  test("the machine's clock is asked in shared/time/clock.ts", () =>
+    expect(faults(machineClockHasOnePlace(code))).toEqual([]));
   test("batches of the same documents are written in one order", () =>
     expect(faults(house.batchesHaveOneOrder(code))).toEqual([]));
   test("process.env is read in shared/process/env.ts", () =>

@@ -2,11 +2,14 @@ import { codeOf, importsOf, lineAt, type Source } from "./code.ts";
 import type { Violation } from "./rules.ts";
 
 /** Words that reach outside a calculation, each with what it would be. */
-const IMPURE: readonly [RegExp, string][] = [
-  [/\bawait\b/g, "await"],
-  [/\basync\b/g, "async"],
+const MACHINE_CLOCK: readonly [RegExp, string][] = [
   [/\bDate\s*\.\s*now\b/g, "Date.now"],
   [/\bnew\s+Date\s*(?:\(\s*\)|(?![\w\s]*\())/g, "new Date()"],
+];
+const IMPURE: readonly [RegExp, string][] = [
+  ...MACHINE_CLOCK,
+  [/\bawait\b/g, "await"],
+  [/\basync\b/g, "async"],
   [/\bMath\s*\.\s*random\b/g, "Math.random"],
   [/\bperformance\s*\.\s*now\b/g, "performance.now"],
   [/\bprocess\s*\./g, "process"],
@@ -64,3 +67,18 @@ export const pureFilesArePure = (files: readonly Source[], pure: readonly Source
         .map((i) => ({ path: file.path, line: i.line, rule: `imports ${i.target}, but ${why}` })),
     ];
   });
+
+/** Instants are the deployment's time, which no clock that is set moves: services and shared code ask the clock that they are given. */
+export const machineClockHasOnePlace = (files: readonly Source[]): Violation[] =>
+  files
+    .filter((f) => /^(?:services|shared)\/.*\.ts$/.test(f.path) && f.path !== "shared/time/clock.ts")
+    .flatMap((file) => {
+      const { bare } = codeOf(file.text);
+      return MACHINE_CLOCK.flatMap(([pattern, what]) =>
+        [...bare.matchAll(pattern)].map((m) => ({
+          path: file.path,
+          line: lineAt(file.text, m.index),
+          rule: `the machine's clock is asked in shared/time/clock.ts only, not by ${what}`,
+        })),
+      );
+    });

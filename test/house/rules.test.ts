@@ -1,6 +1,6 @@
 import { contractsAreKept, exportsAreDocumented } from "./documents.ts";
 import type { Source } from "./code.ts";
-import { pureFiles, pureFilesArePure } from "./purity.ts";
+import { machineClockHasOnePlace, pureFiles, pureFilesArePure } from "./purity.ts";
 import * as house from "./rules.ts";
 
 /** Written in two parts, so that this file does not break its own rule. */
@@ -125,6 +125,12 @@ const BAD: [string, (files: Source[]) => house.Violation[], Record<string, strin
     house.environmentIsReadOnce,
     { "services/a/a.ts": "const { A } = process.env;" },
     "services/a/a.ts:1 process.env",
+  ],
+  [
+    "the machine's own clock",
+    machineClockHasOnePlace,
+    { "shared/a.ts": "const a = new Date(0);\nconst b = new Date();" },
+    "shared/a.ts:2 the machine's clock",
   ],
   [
     "a write that nobody acknowledges",

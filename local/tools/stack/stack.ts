@@ -39,6 +39,8 @@ export interface StackOptions extends ChildObserver {
   /** Files and sockets that each service process may have open; absent: as many as this one. */
   openFiles?: number;
   env?: Record<string, string>;
+  /** The same for the embedded store. */
+  storeEnv?: Record<string, string>;
 }
 
 /** A running stack. */
@@ -92,7 +94,7 @@ async function startBacking(group: ChildGroup, o: StackOptions, secrets: LocalSe
   const carrierArgs = [script("carriers/main.ts"), ...settings, ...accountsOf(secrets), ...ledger];
   const modelsArgs = [script("models/main.ts"), "--port", String(modelsPort), "--key", secrets.model_key];
   const [store, carrier, models] = await Promise.all([
-    given ? null : group.start("store", { args: storeArgs, ready: "line" }),
+    given ? null : group.start("store", { args: storeArgs, ready: "line", env: o.storeEnv ?? {} }),
     group.start("carrier", { args: carrierArgs, ready: "line" }),
     group.start("models", { args: modelsArgs, ready: "line" }),
   ]);

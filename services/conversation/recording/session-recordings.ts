@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { readdir, rm, stat, utimes } from "node:fs/promises";
+import { readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
@@ -87,9 +87,21 @@ class Recordings {
 
   /** Marks the files of this process for other processes that share the folder. */
   async #touchInUse(): Promise<void> {
-    const now = this.#deps.clock.now();
+    if (this.#inUse.size === 0) return;
+    const now = await this.#folderTime();
     // a file that is not on the disk yet needs no touch
     for (const name of this.#inUse) await utimes(join(this.#dir, name), now, now).catch(() => undefined);
+  }
+
+  /** The time by which files of the folder are dated: that of its machine, which may be another's or was set. */
+  async #folderTime(): Promise<Date> {
+    const probe = join(this.#dir, `.time-${this.#deps.ids.uuid()}`);
+    await writeFile(probe, "");
+    try {
+      return (await stat(probe)).mtime;
+    } finally {
+      await rm(probe, { force: true });
+    }
   }
 
   /** Files that no process writes any more, oldest first. */
@@ -98,7 +110,8 @@ class Recordings {
       if (isGone(error)) return [];
       throw error;
     });
-    const before = this.#deps.clock.now().getTime() - LEFTOVER_AFTER_MS;
+    if (names.every((name) => !NAME.test(name) || this.#inUse.has(name))) return [];
+    const before = (await this.#folderTime()).getTime() - LEFTOVER_AFTER_MS;
     const leftovers: string[] = [];
     for (const name of names.toSorted()) {
       if (!NAME.test(name) || this.#inUse.has(name)) continue;

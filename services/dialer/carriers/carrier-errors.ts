@@ -25,6 +25,9 @@ const MAX_DEPTH = 4;
 export const withoutNumbers = (text: string): string =>
   text.replace(/\+\d{7,15}/g, (number) => maskPhone(number)).slice(0, MAX_SENTENCE_CHARS);
 
+/** When an answer was made, by its Date header and so by the same clock as a date in its Retry-After; without one no instant. */
+export const answeredAt = (date: unknown): Date => new Date(typeof date === "string" ? date : Number.NaN);
+
 /** Retry-After as seconds from `now`, whether it is a number or a date; null when it is neither. */
 export function retryAfter(header: unknown, now: Date): number | null {
   if (typeof header !== "string" || header.trim() === "") return null;

@@ -1,6 +1,7 @@
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import type { Env } from "../../../shared/process/env.ts";
 import { fail } from "../../../shared/errors.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { CarrierPort } from "./carrier-port.ts";
 import { plivoCarrier } from "./plivo/carrier.ts";
 import { telnyxCarrier } from "./telnyx/carrier.ts";
@@ -32,7 +33,7 @@ interface Maker {
   /** Names of the carrier's own variables, for people; `public_key` only where the carrier has one. */
   names: { account: string; secret: string; public_key?: string };
   own(env: Env): Account;
-  make(credentials: Credentials, env: Env): CarrierPort;
+  make(credentials: Credentials, env: Env, clock: Pick<Clock, "now">): CarrierPort;
 }
 
 /** Where every carrier finds us. */
@@ -54,8 +55,9 @@ const MAKERS: Record<Exclude<Env["PROVIDER_ONE"], "none">, Maker> = {
   plivo: {
     names: { account: "PLIVO_AUTH_ID", secret: "PLIVO_AUTH_TOKEN" },
     own: (env) => ({ account: env.PLIVO_AUTH_ID, secret: env.PLIVO_AUTH_TOKEN, public_key: undefined }),
-    make: ({ account, secret }, env) =>
+    make: ({ account, secret }, env, clock) =>
       plivoCarrier({
+        now: () => clock.now(),
         auth_id: account,
         auth_token: secret,
         api_base: env.PLIVO_API_BASE ?? null,
@@ -126,7 +128,7 @@ function missingOf(provider: Provider, { names }: Maker, found: Account): string
 }
 
 /** Puts the carriers named in the environment behind the provider words. The same account named twice is one adapter. */
-export function createCarriers(env: Env): Carriers {
+export function createCarriers(env: Env, clock: Pick<Clock, "now">): Carriers {
   const made = new Map<string, CarrierPort>();
   const byProvider = new Map<Provider, CarrierPort>();
   const missing = new Map<Provider, string>();
@@ -145,7 +147,7 @@ export function createCarriers(env: Env): Carriers {
       missing.set(provider, `set ${lacking.join(" and ")}`);
       continue;
     }
-    const carrier = made.get(key) ?? maker.make({ account, secret, public_key }, env);
+    const carrier = made.get(key) ?? maker.make({ account, secret, public_key }, env, clock);
     made.set(key, carrier);
     byProvider.set(provider, carrier);
   }

@@ -15,7 +15,7 @@ const MAX_REMEMBERED = 10_000;
 
 /** The attempts under way in this process. */
 export interface AttemptPool {
-  /** Takes an order and starts its attempt; false: there is no room, or this process is shutting down. An order whose attempt is under way, or was lately, counts as taken. */
+  /** Takes an order and starts its attempt; false: there is no room, this process is shutting down, or it does not know the time. An order whose attempt is under way, or was lately, counts as taken. */
   take(order: DialJob): boolean;
   /** Resolves when every attempt has ended, or after `limitMs`. */
   drain(limitMs: number): Promise<void>;
@@ -47,7 +47,7 @@ export function createAttemptPool(deps: DialerParts): AttemptPool {
     take(order) {
       const ref = callRef(order.lead_id, order.claim_no);
       if (seen.get(ref)) return true;
-      if (deps.draining.aborted || running.size >= MAX_ATTEMPTS) return false;
+      if (deps.draining.aborted || running.size >= MAX_ATTEMPTS || !deps.storeClock.known()) return false;
       if (order.pre_checks.length > 0 && checking >= MAX_WITH_PRE_CHECKS) return false;
       seen.set(ref, true);
       running.add(run(ref, order));

@@ -104,10 +104,19 @@ export async function timeline(
 /** No lead has this id: it is read to see whether the database answers. */
 const NO_LEAD = "-";
 
-/** Answers where the database does. STORE_UNAVAILABLE. */
-export async function reachable({ leads }: { leads: LeadsRepository }): Promise<ResultOf<"leads.reachable">> {
+/** Answers where the database does, and says the time. STORE_UNAVAILABLE. */
+export async function reachable({
+  leads,
+  clock,
+  storeClock,
+}: { leads: LeadsRepository } & Pick<ServiceDeps, "clock" | "storeClock">): Promise<ResultOf<"leads.reachable">> {
   await leads.existing([NO_LEAD]);
-  return {};
+  const held = storeClock.held();
+  return {
+    now: clock.now().toISOString(),
+    ...(storeClock.known() ? {} : { clock_unknown: true }),
+    ...(held ? { clock_ahead_ms: held.ahead_ms } : {}),
+  };
 }
 
 /** Parked leads counted for the readiness of a deployment, which is asked for often. */

@@ -1,11 +1,11 @@
 import type { PipelineStage } from "mongoose";
-import { fieldsByClock, NOW, whereByClock } from "../../../shared/database/database-clock.ts";
+import { fieldsByClock, NOW, whereByClock, type DatabaseTime } from "../../../shared/database/database-clock.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 
 /*
- * Slots of numbers as filters and updates, one document each. Leases are judged by the database's own clock, so that the
- * clocks of the services don't matter; every value from outside stands in a $literal, so that none is read as an expression.
+ * Slots of numbers as filters and updates, one document each. Leases are judged by the database's own clock, where that
+ * shows the deployment's time (`at`); every value from outside stands in a $literal, so that none is read as an expression.
  */
 
 /** A guarded update of numbers: what must hold, and what they become. */
@@ -36,16 +36,16 @@ const ends = (lease_seconds: number): Record<string, unknown> => ({
 });
 
 /** Fields of a projection or $set stage: how many slots of a number are free, none where their number was lowered during calls. */
-export const FREE_SLOTS = fieldsByClock({ free: { $max: [FREE, 0] } });
+export const freeSlots = (at: DatabaseTime) => fieldsByClock({ free: { $max: [FREE, 0] } }, at);
 
 /** Holds for numbers with a free slot. */
-export const HAS_FREE_SLOT = whereByClock({ $gt: [FREE, 0] });
+export const hasFreeSlot = (at: DatabaseTime) => whereByClock({ $gt: [FREE, 0] }, at);
 
 /** Holds for numbers none of whose slots is reserved. */
-export const IS_IDLE = whereByClock({ $eq: [{ $size: LIVE }, 0] });
+export const isIdle = (at: DatabaseTime) => whereByClock({ $eq: [{ $size: LIVE }, 0] }, at);
 
 /** Holds for numbers all of whose slots are reserved. */
-export const HAS_NO_FREE_SLOT = whereByClock({ $lte: [FREE, 0] });
+export const hasNoFreeSlot = (at: DatabaseTime) => whereByClock({ $lte: [FREE, 0] }, at);
 
 /** Holds for numbers that calls come and go over; other channels are of other services. However `voice` was written before this was asked. */
 export const IS_FOR_CALLS = { channel: { $in: ["voice", "VOICE", "Voice"] } } as const;
@@ -71,7 +71,12 @@ export const usableAtAllBy = ({ reseller_id, merchant_id, provider }: Party): Re
 export const nameOf = (holder: string): string => holder.split(NAME_SEPARATOR, 1)[0] ?? holder;
 
 /** Reserves a slot of this number for as many of these holders as it has free, the first ones first; removes slots whose lease has ended. */
-export const reserveSlots = (id: string, holders: readonly string[], lease_seconds: number): SlotUpdate => {
+export const reserveSlots = (
+  id: string,
+  holders: readonly string[],
+  lease_seconds: number,
+  at: DatabaseTime,
+): SlotUpdate => {
   const entering = { $slice: [{ $literal: holders.map((holder) => ({ holder, name: nameOf(holder) })) }, FREE] };
   const reserved = {
     $map: {
@@ -82,8 +87,8 @@ export const reserveSlots = (id: string, holders: readonly string[], lease_secon
   };
   return {
     // a holder has one slot: a number where one of them has one reserves none
-    filter: { _id: id, status: "AVAILABLE", ...HAS_FREE_SLOT, "slots.holder": { $nin: [...holders] } },
-    update: [{ $set: fieldsByClock({ slots: { $concatArrays: [LIVE, reserved] }, used_at: NOW }) }],
+    filter: { _id: id, status: "AVAILABLE", ...hasFreeSlot(at), "slots.holder": { $nin: [...holders] } },
+    update: [{ $set: fieldsByClock({ slots: { $concatArrays: [LIVE, reserved] }, used_at: NOW }, at) }],
   };
 };
 
@@ -91,7 +96,12 @@ export const reserveSlots = (id: string, holders: readonly string[], lease_secon
  * Renews the leases of the slots that these holders have, or that were reserved in these names, to at least this long from now.
  * Slots whose lease has ended are removed instead, so the numbers must be read again to see which holder has one.
  */
-export const renewLease = (by: "holder" | "name", those: readonly string[], lease_seconds: number): SlotUpdate => {
+export const renewLease = (
+  by: "holder" | "name",
+  those: readonly string[],
+  lease_seconds: number,
+  at: DatabaseTime,
+): SlotUpdate => {
   const isTheirs = { $in: [`$$slot.${by}`, { $literal: [...those] }] };
   const longer = {
     holder: "$$slot.holder",
@@ -102,9 +112,10 @@ export const renewLease = (by: "holder" | "name", those: readonly string[], leas
     filter: { [`slots.${by}`]: { $in: [...those] } },
     update: [
       {
-        $set: fieldsByClock({
-          slots: { $map: { input: LIVE, as: "slot", in: { $cond: [isTheirs, longer, "$$slot"] } } },
-        }),
+        $set: fieldsByClock(
+          { slots: { $map: { input: LIVE, as: "slot", in: { $cond: [isTheirs, longer, "$$slot"] } } } },
+          at,
+        ),
       },
     ],
   };

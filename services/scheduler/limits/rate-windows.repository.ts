@@ -2,7 +2,7 @@ import type { Model, PipelineStage } from "mongoose";
 import { batched } from "../../../shared/batching.ts";
 import { recencyCache } from "../../../shared/cache.ts";
 import { GRANT_VALID_MS } from "../../../shared/contracts/scheduler.ts";
-import { fieldsByClock, NOW, whereByClock } from "../../../shared/database/database-clock.ts";
+import { fieldsByClock, NOW, whereByClock, type DatabaseTime } from "../../../shared/database/database-clock.ts";
 import { isLostRace } from "../../../shared/database/database-errors.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import {
@@ -87,7 +87,7 @@ const isSoonEnough = (limit: RateLimit, { not_before, slack_ms }: PermitWait): E
 });
 
 /** The stages that take one permit after the other, each from the log as the one before left it; who finds none soon enough takes none. */
-function acquiring(limit: RateLimit, waits: readonly PermitWait[]): PipelineStage.Set[] {
+function acquiring(limit: RateLimit, waits: readonly PermitWait[], at: DatabaseTime): PipelineStage.Set[] {
   const { group, entries } = layoutFor(limit.max);
   const none = { $eq: ["$granted_at", null] };
   const unlessNone = (field: string, changed: Expression): Expression => ({ $cond: [none, field, changed] });
@@ -108,7 +108,7 @@ function acquiring(limit: RateLimit, waits: readonly PermitWait[]): PipelineStag
           };
     const soonEnough = isSoonEnough(limit, wait);
     return [
-      fieldsByClock({ granted_at: { $cond: [soonEnough, permitAt(limit, wait.not_before), null] }, asked_at: NOW }),
+      fieldsByClock({ granted_at: { $cond: [soonEnough, permitAt(limit, wait.not_before), null] }, asked_at: NOW }, at),
       { block, ...next },
     ];
   };
@@ -117,13 +117,13 @@ function acquiring(limit: RateLimit, waits: readonly PermitWait[]): PipelineStag
 }
 
 /** The guarded write that takes the permits, if its layout fits and one of them lies soon enough. */
-function acquisition(id: string, limit: RateLimit, waits: readonly PermitWait[]) {
+function acquisition(id: string, limit: RateLimit, waits: readonly PermitWait[], at: DatabaseTime) {
   const { group, entries } = layoutFor(limit.max);
   const sized = group === 1 ? { $gte: [{ $size: "$ring" }, entries] } : { $eq: [{ $size: "$ring" }, entries] };
   const anySoonEnough = { $or: waits.map((wait) => isSoonEnough(limit, wait)) };
   return {
-    filter: { _id: id, group, ...whereByClock({ $and: [sized, anySoonEnough] }) },
-    update: acquiring(limit, waits),
+    filter: { _id: id, group, ...whereByClock({ $and: [sized, anySoonEnough] }, at) },
+    update: acquiring(limit, waits, at),
     how: { updatePipeline: true, returnDocument: "after", projection: { block: 1, asked_at: 1 } } as const,
   };
 }
@@ -161,8 +161,8 @@ async function layOut(model: Model<RateWindowDoc>, id: string, max: number, seen
   });
 }
 
-/** The repository over its model. */
-export function rateWindows(model: Model<RateWindowDoc>): RateWindows {
+/** The repository over its model; `time`: what the database's clock ought to show. */
+export function rateWindows(model: Model<RateWindowDoc>, time: () => DatabaseTime): RateWindows {
   const find = (id: string) => model.findById(id).lean<RateWindowDoc>();
 
   /** A permit for each who waits, or null where there was none soon enough. */
@@ -171,7 +171,7 @@ export function rateWindows(model: Model<RateWindowDoc>): RateWindows {
     limit: RateLimit,
     waits: readonly PermitWait[],
   ): Promise<readonly (Acquired | null)[]> {
-    const { filter, update, how } = acquisition(id, limit, waits);
+    const { filter, update, how } = acquisition(id, limit, waits, time());
     const doc = await model.findOneAndUpdate(filter, update, how).lean<Pick<RateWindowDoc, "block" | "asked_at">>();
     return waits.map((_wait, i): Acquired | null => {
       const [at, until] = doc?.block?.[i] ?? [];

@@ -17,7 +17,7 @@ export interface OpenQueue {
 }
 
 /** What the stage needs. */
-export interface AdmitQueuesDeps extends Pick<ServiceDeps, "clock" | "env"> {
+export interface AdmitQueuesDeps extends Pick<ServiceDeps, "clock" | "env" | "storeClock"> {
   inputs: Pick<AdmissionInputs, "ofQueues" | "limitsOf">;
   /** Parties that were refused a slot a moment ago, by partyKey. */
   slotRefusals: Pick<Cache<true>, "get">;
@@ -37,6 +37,23 @@ const NO_SLOT: SlotAvailability = { numbers: 1, free_lines: 0, home: null };
 /** The gates whose inputs are read only for queues that all others let pass. */
 const LIMIT_GATES = ["rate_limit", "carrier_limit"] as const;
 
+/**
+ * The admission of a queue by the gates that need no limit. While a step of the database's clock is held off, either time may be the right one: nobody is
+ * called outside the window by the one or the other, and when that ends is not known.
+ */
+function admissionAt(
+  { plan, pauses }: QueueInputs,
+  slots: SlotAvailability | null,
+  now: Date,
+  held: { ahead_ms: number } | null,
+): Admission {
+  const judge = (at: Date): Admission => admitQueue({ at, plan, pauses, slots, rate: null, carrier: null });
+  const verdict = judge(now);
+  if (held === null || verdict.verdict !== "admitted") return verdict;
+  const other = judge(plusMs(now, held.ahead_ms));
+  return other.verdict === "deferred" ? { ...other, until: null } : verdict;
+}
+
 /** When a closed queue is judged again: when its gate may open, if that is soon; else a later full scan finds it. */
 function deferral({ queue: { queue }, plan }: QueueInputs, { gate, until }: Closed, soon: Date): Deferred {
   if (gate === "line" && plan?.configuration)
@@ -50,7 +67,7 @@ function deferral({ queue: { queue }, plan }: QueueInputs, { gate, until }: Clos
  */
 export async function admitQueues(
   { queues, full }: QueuesToAdmit,
-  { clock, env, inputs, slotRefusals }: AdmitQueuesDeps,
+  { clock, env, inputs, slotRefusals, storeClock }: AdmitQueuesDeps,
 ): Promise<StageResult<OpenQueue>> {
   const now = clock.now();
   const soon = plusMs(now, 2 * env.SCHEDULER_INTERVAL_MS);
@@ -68,7 +85,7 @@ export async function admitQueues(
     }
     const refused = q.plan?.configuration && slotRefusals.get(partyKey(partyOf(q.queue, q.plan)));
     const slots = refused ? NO_SLOT : null;
-    const verdict = admitQueue({ at: now, plan: q.plan, pauses: q.pauses, slots, rate: null, carrier: null });
+    const verdict = admissionAt(q, slots, now, storeClock.held());
     if (verdict.verdict === "deferred") close(q, verdict);
     else admitted.push(q);
   }

@@ -3,13 +3,14 @@ import type { ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { callingWindowOf } from "../../../shared/calling-window.ts";
 import { codeOf, isFailure } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
 import { ringableState } from "../admission/window-gate.ts";
 import { failedQueues, together, type ClaimedAttempt, type Deferred, type StageResult } from "../dispositions.ts";
 import { rateLimitOf } from "../limits/rules/rate-limits.ts";
 import type { WonLead } from "./claim.ts";
 
 /** What the stage needs. */
-export type HandOverDeps = Pick<ServiceDeps, "bus" | "clock" | "log">;
+export type HandOverDeps = Pick<ServiceDeps, "bus" | "clock" | "log" | "storeClock">;
 
 /** The result, with the number of orders that the dialer took of each offer. */
 export interface HandedOver extends StageResult<WonLead> {
@@ -24,9 +25,14 @@ const OFFERS_AT_ONCE = 4;
 const NO_ROOM_MS = 500;
 const REFUSED_MS = 5000;
 
-/** The dialer's order for a claimed lead. */
-export function orderOf({ claimed, slot, admitted: { open, plan, configuration } }: WonLead, now: Date): Order {
+/** The dialer's order for a claimed lead. `ahead_ms`: so far the database's clock is ahead, while that is held off; the window closes by whichever time is later. */
+export function orderOf(
+  { claimed, slot, admitted: { open, plan, configuration } }: WonLead,
+  now: Date,
+  ahead_ms = 0,
+): Order {
   const window = ringableState(callingWindowOf(configuration), now);
+  const closes_at = window.open && window.closes_at ? plusMs(window.closes_at, -Math.max(0, ahead_ms)) : null;
   return {
     lead_id: claimed.lead_id,
     claim_no: claimed.claim_no,
@@ -41,7 +47,7 @@ export function orderOf({ claimed, slot, admitted: { open, plan, configuration }
     provider: slot.provider,
     payload: claimed.payload,
     // a window that closed since the lead was admitted: the dialer releases it
-    dial_until: window.open ? (window.closes_at?.toISOString() ?? null) : now.toISOString(),
+    dial_until: window.open ? (closes_at?.toISOString() ?? null) : now.toISOString(),
     record: configuration.record_calls,
     ...(configuration.engine === null ? {} : { engine: configuration.engine }),
     voicemail_action: configuration.voicemail_action,
@@ -92,7 +98,7 @@ function unanswered(leads: readonly WonLead[], error: unknown): HandedOver {
 /** Offers claimed leads to a dialer in one request. What it certainly did not take is released. */
 export async function handOver(leads: readonly WonLead[], deps: HandOverDeps): Promise<HandedOver> {
   try {
-    const orders = leads.map((l) => orderOf(l, deps.clock.now()));
+    const orders = leads.map((l) => orderOf(l, deps.clock.now(), deps.storeClock.held()?.ahead_ms));
     const { taken } = await deps.bus.call("dialer.dialMany", { orders });
     const ok = leads.filter((_, i) => taken[i] === true);
     const left = leads.filter((_, i) => taken[i] !== true);

@@ -1,4 +1,4 @@
-import { IsoTime, Json, Nullable, Type, Uuid, type Static, UpTo } from "../define.ts";
+import { IsoTime, Json, Nullable, Strict, Type, Uuid, type Static, UpTo } from "../define.ts";
 
 /** What became of one row of a bulk push; `index` is its place among the rows. */
 export const PushOutcome = Type.Object({
@@ -53,3 +53,10 @@ export const Summary = Type.Object({
   templates: Type.Array(Type.Object({ template_id: Uuid, template: UpTo(200), ...Figures, by_outcome: Counts })),
 });
 export type Summary = Static<typeof Summary>;
+
+/** What the leads service answers where its database does: the deployment's time, whether it does not know it, and how far the database's clock is ahead while that is held off, ms. */
+export const Reached = Strict({
+  now: Type.Optional(IsoTime),
+  clock_unknown: Type.Optional(Type.Boolean()),
+  clock_ahead_ms: Type.Optional(Type.Integer()),
+});

@@ -1,3 +1,4 @@
+import { systemClock } from "../../../shared/time/clock.ts";
 import { createCarriers } from "../../../services/dialer/carriers/carrier-registry.ts";
 import { readEnv } from "../../../shared/process/env.ts";
 
@@ -9,7 +10,7 @@ const TELNYX = {
   TELNYX_CONNECTION_ID: "17",
   TELNYX_PUBLIC_KEY: Buffer.alloc(32, 1).toString("base64"),
 };
-const carriers = (env: Record<string, string>) => createCarriers(readEnv(env));
+const carriers = (env: Record<string, string>) => createCarriers(readEnv(env), systemClock);
 
 test("three words, three carriers", () => {
   const all = carriers({ ...TWILIO, ...PLIVO, ...TELNYX });

@@ -1,3 +1,4 @@
+import { systemClock } from "../../../shared/time/clock.ts";
 import { farewells } from "../../../services/dialer/media/farewells.ts";
 import { createCarriers } from "../../../services/dialer/carriers/carrier-registry.ts";
 import { contracts } from "../../../shared/contracts/index.ts";
@@ -15,7 +16,7 @@ const env = readEnv({
 });
 
 describe("documents that end a call politely", () => {
-  const documents = farewells(createCarriers(env));
+  const documents = farewells(createCarriers(env, systemClock));
   const bodyOf = (provider: string, kind: string, language: string): string | undefined =>
     documents.find((d) => d.provider === provider && d.kind === kind && d.language === language)?.body;
 

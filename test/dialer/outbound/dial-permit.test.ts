@@ -54,7 +54,8 @@ function attempt(account = "5") {
     await clock.advance(script.farMs / 2);
     return said;
   };
-  const storeClock = createStoreClock({ clock, read, onStep: () => undefined });
+  const log = { error: () => undefined, warn: () => undefined, info: () => undefined };
+  const storeClock = createStoreClock({ clock, log, holds: true, source: { time: read } });
   const deps: PermitDeps = {
     bus,
     clock,

@@ -33,6 +33,7 @@ describe("health", () => {
       "conversation",
       "store",
       "parked_leads",
+      "clock",
     ]);
   });
 
@@ -48,6 +49,24 @@ describe("health", () => {
       ok: false,
       needed: false,
       reason: expect.stringMatching(/^3 leads are parked: .* mostly STORE_UNAVAILABLE/),
+    });
+  });
+
+  test.each([
+    [{ clock_ahead_ms: 3_600_000 }, /^the database's clock was set and is 3600.0 s ahead of the deployment's time/],
+    [{ clock_unknown: true }, /does not know the time/],
+  ])("a clock that was set: degraded, with the reason", async (said, reason) => {
+    http.script["leads.reachable"] = () => ({ now: new Date().toISOString(), ...said });
+    const check = await until("the check", async () => {
+      const { body } = await http.ask("GET", "/health/ready", { origin: true, token: null });
+      const found = (body["checks"] as { name: string; ok: boolean }[]).find((c) => c.name === "clock" && !c.ok);
+      return body["status"] === "degraded" ? found : undefined;
+    });
+    expect(check).toMatchObject({ needed: false, reason: expect.stringMatching(reason) });
+    http.script["leads.reachable"] = () => ({});
+    await until("readiness", async () => {
+      const { body } = await http.ask("GET", "/health/ready", { origin: true, token: null });
+      return (body["checks"] as { name: string; ok: boolean }[]).some((c) => c.name === "clock" && c.ok) || undefined;
     });
   });
 

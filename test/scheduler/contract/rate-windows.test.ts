@@ -17,7 +17,7 @@ let rates: RateWindows;
 beforeAll(async () => {
   database = await freshDatabase();
   store = openStore(database.uri);
-  rates = rateWindows(store.model("rate_windows", rateWindowSchema));
+  rates = rateWindows(store.model("rate_windows", rateWindowSchema), () => null);
   await store.open();
 });
 afterAll(async () => {

@@ -11,7 +11,7 @@ function windows() {
   const model = simulatedModel(collection, rateWindowSchema as never, (operation, work) =>
     Promise.resolve().then(() => work(operation)),
   );
-  return { time, rates: rateWindows(model as never) };
+  return { time, rates: rateWindows(model as never, () => null) };
 }
 
 type Granted = Extract<Acquired, { granted: true }>;
@@ -100,7 +100,7 @@ test("those who ask at the same moment share a write, and are told apart", async
     if (operation.verb === "change") writes++;
     return Promise.resolve().then(() => work(operation));
   });
-  const rates = rateWindows(model as never);
+  const rates = rateWindows(model as never, () => null);
   const limit = { max: 7, window_ms: 60_000 };
   const take = () => rates.acquire("w", limit, { not_before: null, slack_ms: 0 });
   await take();

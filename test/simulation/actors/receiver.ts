@@ -20,6 +20,8 @@ const RETRY_AFTER_S = 20;
 export class Receiver {
   readonly received = new Map<string, Received>();
   readonly #stage: Stage;
+  /** Hears of each event as it is sent: by how much the time that it is signed with is ahead of the true one, ms. */
+  onSent: (id: string, ahead_ms: number) => void = () => undefined;
   constructor(stage: Stage) {
     this.#stage = stage;
   }
@@ -50,6 +52,7 @@ export class Receiver {
       );
     return {
       send: (outgoing) => {
+        this.onSent(outgoing.id, outgoing.timestampSeconds * 1000 - stage.world.now);
         const { faults } = stage;
         const bad = (this.received.get(outgoing.id)?.tries ?? 0) < MAX_BAD_TRIES;
         if (bad && stage.strikes("receiver fails", faults.receiverFails))

@@ -92,7 +92,7 @@ export function drawFaults(random: Random): Faults {
     dialNoReply: part(0.04),
     dialErrorReply: part(0.03),
     dialLost: part(0.02),
-    dial429: part(0.05),
+    dial429: part(0.15),
     dialRefused: part(0.02),
     dialInvalid: part(0.02),
     carrierDown: part(0.03),

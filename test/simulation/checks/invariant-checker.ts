@@ -22,6 +22,8 @@ export interface Violation extends Finding {
 const DECIDED = new Set(["ABORTED", "EXPIRED", "BLACKLISTED", "INTERNATIONAL_BLOCKED", "NUMBER_UNAVAILABLE", "PRECHECK_FAILED", "INVALID_NUMBER"]); // prettier-ignore
 /** How long a process that stood still may take to answer again, ms. */
 const STILL_MS = 15_000;
+/** The deployment's time is so right at least, ms. */
+const SIGNED_WITHIN_MS = 5000;
 
 /** Checks a run by the ledgers of the carrier and the receiver, the database, and what clients were answered. */
 export class InvariantChecker {
@@ -36,6 +38,9 @@ export class InvariantChecker {
     scene.carrier.onPlaced = (call) => {
       this.#slots(call);
       this.#all(otherCallViolations(scene, call));
+    };
+    scene.receiver.onSent = (id, ahead_ms) => {
+      if (Math.abs(ahead_ms) > SIGNED_WITHIN_MS) this.broken("I18", `${id} is signed ${Math.round(ahead_ms)} ms ahead`);
     };
     scene.carrier.onHangUp = (call) => this.#cut(call);
   }

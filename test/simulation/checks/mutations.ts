@@ -64,6 +64,9 @@ const longAgo = (v: unknown): unknown => {
 /** The mutation whose carrier does not ask `may_leave`. */
 export const LEAVES_LATE = "leaves-late";
 
+/** The mutation whose processes take their instants from their own wall clocks. */
+export const OWN_CLOCK = "own-wall-clock";
+
 /** A call that is not remembered as one that may still be live. */
 const forgetful = (o: Operation): Operation =>
   inserts(o, "calls", "DIALING")
@@ -73,6 +76,8 @@ const forgetful = (o: Operation): Operation =>
 /** Mutants whose guard is needed in one kind of storm only are sought in that. */
 export const WEATHER: Readonly<Record<string, Partial<Faults>>> = {
   "no-tombstone": { pause: 0.08, pauseMaxMs: 60_000, crash: 0, idleCrash: 0, storeLost: 0 },
+  "settle-without-fence": { pause: 0.08, pauseMaxMs: 60_000, crash: 0, idleCrash: 0, storeReplyLost: 0.03 },
+  "no-fence-at-answer": { pause: 0.08, pauseMaxMs: 60_000, callbackLate: 0.3 },
 };
 
 /** Faults of our own making, each at one guard of the machines: the simulator must find every one. What they stand for, and what they do to a write. */
@@ -150,6 +155,8 @@ export const MUTATIONS: Record<string, Change> = {
     if (!onLeads(o) || !isPlain(source) || source["by"] !== "unknown") return o;
     return { ...o, update: withHistory(o.update, { outcome: "customer_hangup" }) };
   },
+  /** Instants come from the own wall clock of each process. */
+  [OWN_CLOCK]: (o) => o,
   /** A report counts as handed over and was not written down. */
   "delivery-not-stored": (o) => (o.verb === "insert" && o.collection === "deliveries" ? null : o),
 };

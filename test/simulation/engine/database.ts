@@ -69,7 +69,7 @@ export function storeTime(stage: Stage, life: SimLife): Promise<Date> {
   const out = world.random.between(0, ms);
   return new Promise((resolve, reject) => {
     world.after(out, null, () => {
-      const now = new Date(Math.floor(world.now));
+      const now = new Date(Math.floor(world.now + stage.storeAheadMs));
       world.after(ms - out, life, () => (lost ? reject(lost) : resolve(now)));
     });
   });

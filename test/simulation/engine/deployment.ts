@@ -7,6 +7,8 @@ import scheduler from "../../../services/scheduler/scheduler.service.ts";
 import webhook from "../../../services/webhook/webhook.service.ts";
 import { readEnv, type Env } from "../../../shared/process/env.ts";
 import { provideDeps } from "../../../shared/process/process-deps.ts";
+import { clockBy, createStoreClock } from "../../../shared/time/store-clock.ts";
+import { OWN_CLOCK } from "../checks/mutations.ts";
 import { SimLeg } from "../actors/media-leg.ts";
 import { Process, simulatedIds } from "./process.ts";
 import type { SimCall } from "../actors/carrier-records.ts";
@@ -51,11 +53,14 @@ function startProcess(scene: Scene, process: Process, env: Env): void {
     const schema = SERVICES[process.service] as unknown as Runnable;
     const face = bus.face(life);
     const broker = { nodeID: process.name, ...face };
+    const [own, log] = [process.clock(stage, life), process.log(stage)];
+    const storeClock = createStoreClock({ clock: own, log, holds: true });
     provideDeps(broker as unknown as ServiceBroker, {
       env,
-      clock: process.clock(stage, life),
+      clock: scene.mutation === OWN_CLOCK ? own : clockBy(storeClock, own),
+      storeClock,
       ids: simulatedIds(stage.world),
-      log: process.log(stage),
+      log,
       random: () => stage.world.random.next(),
     });
     const self = { broker };

@@ -1,6 +1,7 @@
 import type { Clock } from "../../../shared/time/clock.ts";
 import type { Ids } from "../../../shared/ids.ts";
 import type { Log } from "../../../shared/process/log.ts";
+import type { ToldTime } from "../../../shared/time/store-clock.ts";
 import { calm, type Faults, type Tally } from "../checks/faults.ts";
 import type { Life, World } from "./world.ts";
 
@@ -39,6 +40,10 @@ export class Stage {
   readonly pauses: { from: number; to: number }[] = [];
   /** Until when database and bus are away, for everybody. */
   readonly awayUntil = { store: 0, bus: 0 };
+  /** The database's clock was set by so much. */
+  storeAheadMs = 0;
+  /** What processes left in the database about the time. */
+  told: ToldTime | null = null;
   /** Starts a process anew; set by whoever knows the services. */
   restart: (process: Process) => void = () => undefined;
 
@@ -188,6 +193,8 @@ export class Process {
   /** False for what stands for the rest of the deployment: it never fails. */
   readonly mortal: boolean;
   pausedUntil = 0;
+  /** Its wall clock was set by so much. */
+  wallAheadMs = 0;
   life: SimLife;
   /** Shuts its service down, as SIGTERM does. */
   shutDown: () => Promise<void> = () => Promise.resolve();
@@ -215,7 +222,7 @@ export class Process {
   clock(stage: Stage, life: SimLife): Clock {
     const { world } = stage;
     return {
-      now: () => new Date(world.now + this.#skewMs),
+      now: () => new Date(world.now + this.#skewMs + this.wallAheadMs),
       monotonicMs: () => world.now + this.#monotonicMs,
       wait: (ms, signal) =>
         new Promise<void>((resolve) => {

@@ -1,6 +1,7 @@
 import type { CalleeCap } from "../../../shared/contracts/merchants.ts";
 import { calm, drawFaults, type Faults, type Tally } from "../checks/faults.ts";
 import { Carrier } from "../actors/carrier.ts";
+import { planClockSteps } from "./clock-steps.ts";
 import { connectCarrier, deploy } from "./deployment.ts";
 import { InvariantChecker, type Violation } from "../checks/invariant-checker.ts";
 import { Database } from "./database.ts";
@@ -78,7 +79,7 @@ function sceneFor(seed: number, how: RunHow): Scene {
     throw new Error(`no mutation is called ${how.mutation}; there are ${Object.keys(all).join(", ")}`);
   return {
     stage,
-    database: new Database(() => new Date(world.now)),
+    database: new Database(() => new Date(world.now + stage.storeAheadMs)),
     bus: new SimBus(stage),
     carrier: new Carrier(stage),
     receiver: new Receiver(stage),
@@ -142,6 +143,7 @@ async function play(
   const stormEnds = world.now + storm;
   operators.plan(storm * 0.9);
   planOutages(scene, seed, storm);
+  planClockSteps(scene, seed, storm);
   world.after(1000, null, () => {
     scene.stage.faults = { ...drawFaults(world.random), ...weather };
   });

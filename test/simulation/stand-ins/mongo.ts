@@ -8,7 +8,8 @@ export * from "../../../shared/database/mongo.ts";
 /** In place of shared/database/mongo.ts's: the models of a process over the simulated database. */
 export function openStore(): Store {
   const { stage, database, change } = theScene();
-  const run = storeAccess(stage, currentLife(), change);
+  const life = currentLife();
+  const run = storeAccess(stage, life, change);
   return {
     // the services use a small part of a model; what is not there throws when it is used
     model: (collection, schema) =>
@@ -17,6 +18,11 @@ export function openStore(): Store {
     close: () => Promise.resolve(),
     onRefused: () => undefined,
     isUp: () => true,
-    time: () => storeTime(stage, currentLife()),
+    time: () => storeTime(stage, life),
+    told: () => Promise.resolve(stage.told),
+    tell: (told) => {
+      stage.told = told;
+      return Promise.resolve();
+    },
   };
 }

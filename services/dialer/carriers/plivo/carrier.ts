@@ -15,12 +15,12 @@ import { plivoStream } from "./stream.ts";
 
 /** What the adapter needs of the environment. */
 export interface PlivoOptions extends RestOptions {
+  now(): Date;
   public_http_url: string;
   public_ws_url: string;
 }
 
-async function dial(rest: PlivoRest, lookup: Lookup, request: DialRequest): Promise<DialAnswer> {
-  const at = new Date();
+async function dial(rest: PlivoRest, lookup: Lookup, request: DialRequest, at: Date): Promise<DialAnswer> {
   try {
     const { request_uuid } = await rest.dial(dialBody(request), request.may_leave);
     const call_id: unknown = Array.isArray(request_uuid) ? request_uuid[0] : request_uuid;
@@ -93,7 +93,7 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
     capabilities: CAPABILITIES,
     stream: plivoStream,
     warm: async () => undefined,
-    dial: (request) => dial(rest, lookup, request),
+    dial: (request) => dial(rest, lookup, request, options.now()),
     hangUp: (call, answered) => hangUp(rest, lookup, call, answered),
     transfer: (call, to, from, { base, call_ref }) =>
       onLeg(lookup, call, (leg) =>

@@ -1,6 +1,6 @@
 import { isRecord } from "../../../../shared/json.ts";
 import { fail } from "../../../../shared/errors.ts";
-import { errorCodeOf, Refusal } from "../carrier-errors.ts";
+import { answeredAt, errorCodeOf, Refusal } from "../carrier-errors.ts";
 import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS, type DialRequest, type RecordingStream } from "../carrier-port.ts";
 import { fetchLeaving, type HttpAnswer, type Send } from "../departure.ts";
 import { headWithin, streamOf } from "../recording-stream.ts";
@@ -75,7 +75,13 @@ function parsed(text: string): unknown {
 async function answerOf(response: HttpAnswer): Promise<Answer> {
   const text = await response.text();
   const body = parsed(text);
-  if (response.status >= 400) throw refusalOf(response.status, body, response.headers.get("retry-after"), new Date());
+  if (response.status >= 400)
+    throw refusalOf(
+      response.status,
+      body,
+      response.headers.get("retry-after"),
+      answeredAt(response.headers.get("date")),
+    );
   if (text.trim() === "") return {};
   if (!isRecord(body)) throw new SyntaxError("the carrier's answer is no JSON object");
   return body;

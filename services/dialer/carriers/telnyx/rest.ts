@@ -1,3 +1,4 @@
+import { answeredAt } from "../carrier-errors.ts";
 import { ASK_TIMEOUT_MS, DIAL_TIMEOUT_MS, type DialRequest } from "../carrier-port.ts";
 import { fetchLeaving, type HttpAnswer, type Send } from "../departure.ts";
 import { refusalOf } from "./refusals.ts";
@@ -62,7 +63,12 @@ export function openRest({ api_key, api_base }: RestOptions): Rest {
     });
     const answer = parsed(await bounded(response));
     if (response.status >= FIRST_BAD_STATUS)
-      throw refusalOf(response.status, answer, response.headers.get("retry-after"), new Date());
+      throw refusalOf(
+        response.status,
+        answer,
+        response.headers.get("retry-after"),
+        answeredAt(response.headers.get("date")),
+      );
     return recordOf(answer);
   };
   return {

@@ -1,5 +1,13 @@
 import { isRecord } from "../../../../shared/json.ts";
-import { credentialsRefused, failedDial, Refusal, retryAfter, tooMany, withoutNumbers } from "../carrier-errors.ts";
+import {
+  answeredAt,
+  credentialsRefused,
+  failedDial,
+  Refusal,
+  retryAfter,
+  tooMany,
+  withoutNumbers,
+} from "../carrier-errors.ts";
 import type { DialAnswer } from "../carrier-port.ts";
 
 /** Codes that say with 403 that the account or its token is unknown, suspended or not allowed in; a 403 with another code is about this call. */
@@ -10,9 +18,10 @@ const INVALID_NUMBER = new Set<string | number | null>([21_211, 21_214, 21_217, 
 const TOO_MANY = 20_429;
 
 /** A failed answer's status, headers and body as a Refusal. */
-export function refusalOf(status: number, body: unknown, headers: unknown, now: Date): Refusal {
+export function refusalOf(status: number, body: unknown, headers: unknown): Refusal {
   const { code, message } = isRecord(body) ? body : {};
-  const wait = retryAfter(isRecord(headers) ? headers["retry-after"] : undefined, now);
+  const { "retry-after": after, date } = isRecord(headers) ? headers : {};
+  const wait = retryAfter(after, answeredAt(date));
   return new Refusal(
     status,
     typeof code === "number" ? code : null,

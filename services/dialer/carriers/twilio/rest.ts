@@ -43,7 +43,7 @@ export async function openRest(options: RestOptions): Promise<Twilio> {
         timeout,
         allowRedirects: false,
       });
-      if (answer.statusCode >= 400) throw refusalOf(answer.statusCode, answer.body, answer.headers, new Date());
+      if (answer.statusCode >= 400) throw refusalOf(answer.statusCode, answer.body, answer.headers);
       return answer;
     }
   }

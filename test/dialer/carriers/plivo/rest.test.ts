@@ -57,7 +57,14 @@ describe("over the wire", () => {
     server.close();
   });
   const carrier = () =>
-    plivoCarrier({ auth_id: "MA1", auth_token: "t", api_base: base, public_http_url: base, public_ws_url: base });
+    plivoCarrier({
+      now: () => new Date(),
+      auth_id: "MA1",
+      auth_token: "t",
+      api_base: base,
+      public_http_url: base,
+      public_ws_url: base,
+    });
   const request = () => ({
     call_ref: "7a1c1a2e-0000-4000-8000-000000000001.1",
     to: "+14155550101",

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import webhooks from "twilio/lib/webhooks/webhooks.js";
-import { retryAfter, withoutNumbers } from "../../../../services/dialer/carriers/carrier-errors.ts";
+import { answeredAt, retryAfter, withoutNumbers } from "../../../../services/dialer/carriers/carrier-errors.ts";
 import { dialAnswerOf, refusalOf } from "../../../../services/dialer/carriers/twilio/refusals.ts";
 import { answeredBy, translate } from "../../../../services/dialer/carriers/twilio/callbacks.ts";
 import { relayDocument, transferDocument } from "../../../../services/dialer/carriers/twilio/documents.ts";
@@ -115,9 +115,7 @@ describe("signature", () => {
 
 describe("dial answers", () => {
   const refused = (status: number, code: number | null, headers: object = {}) =>
-    dialAnswerOf(
-      refusalOf(status, code === null ? "<html>" : { code, message: "no: +14155550101" }, headers, new Date()),
-    );
+    dialAnswerOf(refusalOf(status, code === null ? "<html>" : { code, message: "no: +14155550101" }, headers));
   test.each<[number, number | null, object]>([
     [400, 21211, { kind: "refused", invalid_number: true, carrier_code: "21211", reason: "no: +1415***0101" }],
     [400, 21214, { kind: "refused", invalid_number: true }],
@@ -141,6 +139,9 @@ describe("dial answers", () => {
   test("Retry-After is obeyed as seconds and as a date, within an hour", () => {
     const now = new Date("2026-11-21T10:00:00Z");
     expect(refused(429, 20429, { "retry-after": "7" })).toMatchObject({ retry_after_seconds: 7 });
+    const [date, after] = ["Sat, 21 Nov 2026 10:00:00 GMT", "Sat, 21 Nov 2026 10:00:30 GMT"];
+    expect(refused(429, 20429, { "retry-after": after, date })).toMatchObject({ retry_after_seconds: 30 });
+    expect(retryAfter(after, answeredAt(null))).toBeNull();
     expect([
       retryAfter("Sat, 21 Nov 2026 10:00:30 GMT", now),
       retryAfter("Sat, 21 Nov 2026 09:00:00 GMT", now),

@@ -22,6 +22,7 @@ const request = (to: string, base: string, over: Partial<DialRequest> = {}): Dia
 });
 const adapter = (api_base: string): CarrierPort =>
   plivoCarrier({
+    now: () => new Date(),
     auth_id: account.authId,
     auth_token: account.authToken,
     api_base,
