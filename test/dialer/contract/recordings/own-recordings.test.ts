@@ -199,13 +199,20 @@ describe("a recording of our own", () => {
 });
 
 describe("what is left over", () => {
+  /** Makes the files of a talk look as if they had not grown for so long. */
+  const age = async (ref: string, idleMs: number): Promise<void> => {
+    const at = new Date(Date.now() - idleMs);
+    for (const name of await growing())
+      if (name.includes(ref)) await utimes(join(d.stage.env.RECORDINGS_DIR, ".talks", name), at, at);
+  };
   const leave = async (ref: string, idleMs: number): Promise<void> => {
     const dir = join(d.stage.env.RECORDINGS_DIR, ".talks");
     await mkdir(dir, { recursive: true });
-    const path = join(dir, `2026-11-20_${ref}.wav`);
-    await writeFile(path, Buffer.concat([wavHeader(RATE, 0), Buffer.alloc(2 * RATE * 4, 3)]));
-    const at = new Date(clock.now().getTime() - idleMs);
-    await utimes(path, at, at);
+    await writeFile(
+      join(dir, `2026-11-20_${ref}.wav`),
+      Buffer.concat([wavHeader(RATE, 0), Buffer.alloc(2 * RATE * 4, 3)]),
+    );
+    await age(ref, idleMs);
   };
   test("of a process that died is finished and kept; what may still grow is left alone", async () => {
     const { order, call } = await talked();
@@ -234,7 +241,7 @@ describe("what is left over", () => {
     await until("the first sound to be written", async () =>
       (await growing()).some((name) => name.includes(call._id)) ? true : undefined,
     );
-    clock.set(new Date(Date.now() + 900_000));
+    await age(call._id, 900_000);
     await mine.recoverLeftovers();
     await ours().recoverLeftovers();
     expect((await growing()).some((name) => name.includes(call._id))).toBe(true);
@@ -254,7 +261,7 @@ describe("what is left over", () => {
       (await growing()).some((name) => name.includes(call._id)),
       (await d.calls.findOne({ _id: call._id }))?.recording?.state,
     ]).toEqual([true, "wanted"]);
-    clock.set(new Date(Date.now() + 400_000));
+    await age(call._id, 400_000);
     isAway = false;
     expect(await recordings.recoverLeftovers()).toBeGreaterThan(0);
     await callIs(d, order, "kept", (c) => c.recording?.state === "stored", pass);
