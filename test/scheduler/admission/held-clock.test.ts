@@ -47,7 +47,7 @@ test("the order's window closes by the later of both times", () => {
   const won = {
     claimed: { phone_number: "+12125550100" },
     slot: {},
-    admitted: { plan: plan(), configuration: configuration() },
+    admitted: { open: { inputs: { cap: null } }, plan: plan(), configuration: configuration() },
   } as unknown as WonLead;
   const at = new Date("2026-11-21T12:00:00.000Z");
   expect([
