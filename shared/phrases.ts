@@ -12,6 +12,8 @@ export interface Phrases {
   readonly say_again: string;
   /** An error ends the conversation. */
   readonly trouble: string;
+  /** They asked not to be called again; the call ends. */
+  readonly do_not_call: string;
   readonly goodbye: string;
 }
 
@@ -23,6 +25,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     time_up: "I am sorry, I have to end the call now. Goodbye!",
     say_again: "I am sorry, could you say that again, please?",
     trouble: "I am sorry, something went wrong on our side. Goodbye!",
+    do_not_call: "You will not be called again. Goodbye!",
     goodbye: "Thank you. Goodbye!",
   },
   de: {
@@ -32,6 +35,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     time_up: "Ich muss das Gespräch jetzt leider beenden. Auf Wiederhören!",
     say_again: "Entschuldigung, könnten Sie das bitte wiederholen?",
     trouble: "Entschuldigung, bei uns ist etwas schiefgegangen. Auf Wiederhören!",
+    do_not_call: "Sie werden nicht mehr angerufen. Auf Wiederhören!",
     goodbye: "Vielen Dank. Auf Wiederhören!",
   },
   fr: {
@@ -41,6 +45,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     time_up: "Je suis désolé, je dois mettre fin à l'appel. Au revoir !",
     say_again: "Excusez-moi, pourriez-vous répéter, s'il vous plaît ?",
     trouble: "Je suis désolé, un problème est survenu de notre côté. Au revoir !",
+    do_not_call: "Nous ne vous appellerons plus. Au revoir !",
     goodbye: "Merci. Au revoir !",
   },
   es: {
@@ -50,6 +55,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     time_up: "Lo siento, tengo que terminar la llamada. ¡Adiós!",
     say_again: "Disculpe, ¿podría repetirlo, por favor?",
     trouble: "Lo siento, algo ha fallado por nuestra parte. ¡Adiós!",
+    do_not_call: "No le llamaremos más. ¡Adiós!",
     goodbye: "Gracias. ¡Adiós!",
   },
   it: {
@@ -59,6 +65,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     time_up: "Mi dispiace, devo terminare la chiamata. Arrivederci!",
     say_again: "Mi scusi, può ripetere, per favore?",
     trouble: "Mi dispiace, c'è stato un problema da parte nostra. Arrivederci!",
+    do_not_call: "Non la chiameremo più. Arrivederci!",
     goodbye: "Grazie. Arrivederci!",
   },
   pt: {
@@ -68,6 +75,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     time_up: "Desculpe, preciso encerrar a ligação agora. Até logo!",
     say_again: "Desculpe, poderia repetir, por favor?",
     trouble: "Desculpe, algo deu errado do nosso lado. Até logo!",
+    do_not_call: "Não ligaremos mais para você. Até logo!",
     goodbye: "Obrigado. Até logo!",
   },
   nl: {
@@ -77,6 +85,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     time_up: "Het spijt me, ik moet het gesprek nu beëindigen. Tot ziens!",
     say_again: "Sorry, kunt u dat herhalen, alstublieft?",
     trouble: "Het spijt me, er ging iets mis aan onze kant. Tot ziens!",
+    do_not_call: "U wordt niet meer gebeld. Tot ziens!",
     goodbye: "Dank u wel. Tot ziens!",
   },
   hi: {
@@ -86,6 +95,7 @@ const PHRASES: Readonly<Record<string, Phrases>> = {
     time_up: "क्षमा कीजिए, मुझे अब कॉल समाप्त करनी होगी। नमस्ते!",
     say_again: "क्षमा कीजिए, क्या आप दोबारा कह सकते हैं?",
     trouble: "क्षमा कीजिए, हमारी ओर से कुछ गड़बड़ हो गई। नमस्ते!",
+    do_not_call: "आपको फिर कॉल नहीं की जाएगी। नमस्ते!",
     goodbye: "धन्यवाद। नमस्ते!",
   },
 };

@@ -1448,6 +1448,9 @@ export interface components {
             }[];
             readonly greeting?: string;
             readonly voicemail_message?: string;
+            readonly do_not_call_function?: boolean;
+            /** @enum {unknown} */
+            readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#";
             readonly voice?: string;
             readonly language?: string;
             readonly limits?: {
@@ -1611,6 +1614,8 @@ export interface components {
             }[];
             readonly greeting: string | null;
             readonly voicemail_message: string | null;
+            readonly do_not_call_function?: boolean;
+            readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
             readonly voice: string | null;
             readonly language: string;
             readonly limits: {
@@ -1783,6 +1788,8 @@ export interface components {
                 }[];
                 readonly greeting: string | null;
                 readonly voicemail_message: string | null;
+                readonly do_not_call_function?: boolean;
+                readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
                 readonly voice: string | null;
                 readonly language: string;
                 readonly limits: {
@@ -1955,6 +1962,8 @@ export interface components {
             }[];
             readonly greeting: string | null;
             readonly voicemail_message: string | null;
+            readonly do_not_call_function?: boolean;
+            readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
             readonly voice: string | null;
             readonly language: string;
             readonly limits: {
@@ -2120,6 +2129,8 @@ export interface components {
             }[] | null;
             readonly greeting?: string | null;
             readonly voicemail_message?: string | null;
+            readonly do_not_call_function?: boolean | null;
+            readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
             readonly voice?: string | null;
             readonly language?: string | null;
             readonly limits?: {
@@ -2282,6 +2293,8 @@ export interface components {
             }[];
             readonly greeting: string | null;
             readonly voicemail_message: string | null;
+            readonly do_not_call_function?: boolean;
+            readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
             readonly voice: string | null;
             readonly language: string;
             readonly limits: {
@@ -2454,6 +2467,8 @@ export interface components {
                 }[];
                 readonly greeting: string | null;
                 readonly voicemail_message: string | null;
+                readonly do_not_call_function?: boolean;
+                readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
                 readonly voice: string | null;
                 readonly language: string;
                 readonly limits: {
@@ -2901,6 +2916,11 @@ export interface components {
                 readonly reseller_id: string | null;
                 /** Format: date-time */
                 readonly created_at: string;
+                /** @enum {unknown} */
+                readonly source?: "callee";
+                readonly merchant_id?: string | null;
+                /** Format: uuid */
+                readonly lead_id?: string;
             }[];
             readonly next_cursor: string | null;
         };
@@ -3184,6 +3204,7 @@ export interface components {
             readonly average_talk_seconds: number | null;
             readonly cost: number;
             readonly decided: number;
+            readonly do_not_call?: number;
             readonly success_rate: number | null;
             readonly by_status: {
                 readonly [key: string]: number;
@@ -3202,6 +3223,7 @@ export interface components {
                 readonly average_talk_seconds: number | null;
                 readonly cost: number;
                 readonly decided: number;
+                readonly do_not_call?: number;
                 readonly success_rate: number | null;
                 readonly by_outcome: {
                     readonly [key: string]: number;

@@ -101,3 +101,8 @@ export function unrest(
     ),
   ];
 }
+
+/** Whether an entry of the blacklist holds for a lead: an admin's for all, a reseller's for its own, a callee's wish for the merchant that was asked. */
+export const holdsFor = (e: EntryDoc, lead?: Pick<LeadDoc, "reseller_id" | "merchant_id">): boolean =>
+  e.reseller_id === null ||
+  (e.reseller_id === lead?.reseller_id && (e.source === undefined || (e.merchant_id ?? null) === lead.merchant_id));

@@ -1,5 +1,5 @@
 import type { Progress } from "../tools/demo/lead-run.ts";
-import { endedLead, gather, unrest, type Evidence } from "./evidence.ts";
+import { endedLead, gather, holdsFor, unrest, type Evidence } from "./evidence.ts";
 import { outcomeDisagreements } from "./outcome-agreement.ts";
 import type { LedgerCall, Product } from "./product.ts";
 import { until } from "./stage.ts";
@@ -186,13 +186,13 @@ function attemptsAdd({ calls, leads, attempts, configurations }: Evidence): stri
 
 /** I10: no dial to a number that was on the blacklist. */
 function listedStayQuiet({ calls, listed, leads }: Evidence): string[] {
-  const resellerOf = new Map(leads.map((l) => [l._id, l.reseller_id]));
+  const leadsById = new Map(leads.map((l) => [l._id, l]));
   return calls
     .filter((c) =>
       listed.some(
         (e) =>
           e.phone_number === c.to &&
-          (e.reseller_id === null || e.reseller_id === resellerOf.get(leadOf(c))) &&
+          holdsFor(e, leadsById.get(leadOf(c))) &&
           e.created_at.getTime() + LISTING_SEEN_MS < time(c.placed_at),
       ),
     )

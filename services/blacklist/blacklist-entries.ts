@@ -1,4 +1,5 @@
 import type { BlacklistEntry } from "../../shared/contracts/blacklist.ts";
+import type { ParamsOf } from "../../shared/bus/bus.ts";
 import type { By } from "../../shared/contracts/records/identity.ts";
 import { fail, type ValidationIssue } from "../../shared/errors.ts";
 import { toE164 } from "../../shared/phone.ts";
@@ -9,14 +10,44 @@ const EVERYBODY = "*";
 /** The id of an entry; `reseller_id` null: the entry that applies to every reseller. */
 export const entryId = (reseller_id: string | null, e164: string): string => `${reseller_id ?? EVERYBODY}:${e164}`;
 
-/**
- * The ids of the entries that would forbid a reseller to call a number: its own and the global one. Another spelling of the
- * number finds them too.
- */
-export function forbiddingIds(pair: { reseller_id: string; phone_number: string }): [string, string] {
-  const e164 = toE164(pair.phone_number) ?? pair.phone_number;
-  return [entryId(pair.reseller_id, e164), entryId(null, e164)];
+/** The id of what a callee asked of a merchant (null: of the reseller's own templates). */
+export const wishId = (reseller_id: string, merchant_id: string | null, e164: string): string =>
+  `wish:${reseller_id}/${merchant_id ?? ""}:${e164}`;
+
+/** Who would call a number; `merchant_id` absent: what callees asked of it is not of interest. */
+interface Pair {
+  reseller_id: string;
+  phone_number: string;
+  merchant_id?: string | null;
 }
+
+/**
+ * The ids of the entries that would forbid a call to a number: the reseller's own, the global one, and what the callee asked of the tenant. Another
+ * spelling of the number finds them too.
+ */
+export function forbiddingIds({ reseller_id, phone_number, merchant_id }: Pair): string[] {
+  const e164 = toE164(phone_number) ?? phone_number;
+  const listed = [entryId(reseller_id, e164), entryId(null, e164)];
+  return merchant_id === undefined ? listed : [...listed, wishId(reseller_id, merchant_id, e164)];
+}
+
+/** A callee's wish as it is kept. */
+export const wishEntry = ({
+  reseller_id,
+  merchant_id,
+  phone_number,
+  lead_id,
+  asked_at,
+}: ParamsOf<"blacklist.recordWish">): EntryDoc => ({
+  _id: wishId(reseller_id, merchant_id, phone_number),
+  reseller_id,
+  phone_number,
+  listed_by: `lead:${lead_id}`,
+  created_at: new Date(asked_at),
+  source: "callee",
+  merchant_id,
+  lead_id,
+});
 
 /** Whose list is written; `reseller_id` null: the global list of admins. */
 export interface List {
@@ -101,4 +132,6 @@ export const toEntry = (d: EntryDoc): BlacklistEntry => ({
   phone_number: d.phone_number,
   reseller_id: d.reseller_id,
   created_at: d.created_at.toISOString(),
+  ...(d.source === undefined ? {} : { source: d.source, merchant_id: d.merchant_id ?? null }),
+  ...(d.lead_id === undefined ? {} : { lead_id: d.lead_id }),
 });

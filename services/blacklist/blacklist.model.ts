@@ -1,7 +1,7 @@
 import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
 
-/** A listed number as it is kept. `_id` is `<reseller or *>:<e164>`, so that a number can be listed once per lister and a check reads by id only. */
+/** A listed number as it is kept. `_id` is `<reseller or *>:<e164>`, of a wish `wish:<reseller>/<merchant>:<e164>`, so that a number can be listed once per lister and a check reads by id only. */
 export interface EntryDoc {
   _id: string;
   /** null: listed by an admin, applies to every reseller. */
@@ -10,6 +10,10 @@ export interface EntryDoc {
   /** Id of the person or token that listed it. */
   listed_by: string;
   created_at: Date;
+  /** A callee's wish, not somebody's list: for the merchant whose lead it was (null: for the reseller's own templates). */
+  source?: "callee";
+  merchant_id?: string | null;
+  lead_id?: string;
 }
 
 /** Collection `blacklist`; owner: the blacklist service. */
@@ -20,6 +24,9 @@ export const entrySchema = new Schema<EntryDoc>(
     phone_number: { type: String, required: true },
     listed_by: { type: String, required: true },
     created_at: { type: Date, required: true },
+    source: String,
+    merchant_id: String,
+    lead_id: String,
   },
   SCHEMA_OPTIONS,
 );

@@ -10,9 +10,9 @@ import { entryId, type List } from "./blacklist-entries.ts";
 export interface BlacklistRepository {
   /** Writes the entries that are not there yet; how many that were, exactly, also when others list the same numbers meanwhile. */
   add(entries: EntryDoc[]): Promise<number>;
-  /** Entries that apply to the scope (its own and the global ones), newest first. */
+  /** Entries that apply to the scope (its own and the global ones; of a merchant, what callees asked of it and of its reseller), newest first. */
   page(scope: Scope, phone_number: string | undefined, after: PageFilter, size: number): Promise<EntryDoc[]>;
-  /** Removes these numbers from one list; returns how many were on it. */
+  /** Removes these numbers from one list, a reseller's with what callees asked of it and its merchants; returns how many entries that were. */
   remove(list: List, phone_numbers: readonly string[]): Promise<number>;
   /** Those of the ids that exist; the set may contain others too. */
   existing(ids: string[]): Promise<Set<string>>;
@@ -51,17 +51,23 @@ const withBatches = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set
   },
   async page(scope, phone_number, after, size) {
     // one query for each list that applies to the scope: an index gives either in order, but not both together
-    const lists = scope.reseller_id === null ? [{}] : [{ reseller_id: scope.reseller_id }, { reseller_id: null }];
+    const { reseller_id, merchant_id } = scope;
+    const own =
+      merchant_id === null ? [{ reseller_id }] : [null, merchant_id].map((of) => ({ reseller_id, merchant_id: of }));
+    const lists = reseller_id === null ? [{}] : [...own, { reseller_id: null }];
     const pages = await Promise.all(
       lists.map((list) => newestOf(model, [list, phone_number === undefined ? {} : { phone_number }, after], size)),
     );
     return pages.flat().sort(newestFirst).slice(0, size);
   },
   async remove(list, phone_numbers) {
+    const { reseller_id } = list;
     const { deletedCount } = await model.deleteMany({
-      _id: { $in: phone_numbers.map((e164) => entryId(list.reseller_id, e164)) },
+      _id: { $in: phone_numbers.map((e164) => entryId(reseller_id, e164)) },
     });
-    return deletedCount;
+    if (reseller_id === null) return deletedCount;
+    const wishes = await model.deleteMany({ phone_number: { $in: phone_numbers }, reseller_id, source: "callee" });
+    return deletedCount + wishes.deletedCount;
   },
   existing: (ids) => (ids.length <= BATCHED_IDS ? ask(ids) : existing(model, ids)),
 });

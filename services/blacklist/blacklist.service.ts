@@ -4,10 +4,10 @@ import { readPage } from "../../shared/page.ts";
 import { soughtNumber } from "../../shared/phone.ts";
 import { entrySchema } from "./blacklist.model.ts";
 import { blacklistRepository } from "./blacklist.repository.ts";
-import { forbiddingIds, toEntry } from "./blacklist-entries.ts";
+import { forbiddingIds, toEntry, wishEntry } from "./blacklist-entries.ts";
 import { addNumbers, removeNumbers } from "./blacklist-changes.ts";
 
-/** Numbers that must not be called. An entry belongs to the reseller that made it; an admin's applies to every reseller. */
+/** Numbers that must not be called. An entry belongs to the reseller that made it; an admin's applies to every reseller; a callee's wish to the merchant that was asked. */
 export default service("blacklist", (deps) => {
   const blacklist = blacklistRepository(deps.store().model("blacklist", entrySchema));
 
@@ -30,7 +30,17 @@ export default service("blacklist", (deps) => {
       async check({ pairs }) {
         const ids = pairs.map(forbiddingIds);
         const existing = await blacklist.existing([...new Set(ids.flat())]);
-        return { listed: ids.map((both) => both.some((id) => existing.has(id))) };
+        return { listed: ids.map((any) => any.some((id) => existing.has(id))) };
+      },
+      async recordWish(wish) {
+        const added = (await blacklist.add([wishEntry(wish)])) === 1;
+        const { lead_id, reseller_id, merchant_id } = wish;
+        if (added)
+          deps.log.info(
+            { event: "blacklist.wish", lead_id, reseller_id, merchant_id },
+            "a callee asked not to be called again",
+          );
+        return { added };
       },
     },
   };

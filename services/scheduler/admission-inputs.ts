@@ -181,7 +181,9 @@ export async function gateInputsOf(
   const [[limits = { rate: null, carrier: null }], slots, checked, callee_calls] = await Promise.all([
     inputs.limitsOf([of]),
     callee === null ? null : inputs.slotsFor(of, country),
-    callee === null ? null : bus.call("blacklist.check", { pairs: [{ reseller_id, phone_number: callee }] }),
+    callee === null
+      ? null
+      : bus.call("blacklist.check", { pairs: [{ reseller_id, merchant_id, phone_number: callee }] }),
     callee === null ? null : calleeCalls(bus, of.cap ?? null, { reseller_id, merchant_id, to: callee }),
   ]);
   return {

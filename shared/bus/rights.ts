@@ -32,6 +32,7 @@ const CALLERS: Callers = {
     list: ["gateway"],
     remove: ["gateway"],
     check: ["dialer", "leads", "scheduler"],
+    recordWish: ["leads"],
   },
   config: {
     createTemplate: ["gateway"],

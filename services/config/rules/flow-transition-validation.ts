@@ -58,10 +58,25 @@ function nodeIssues(node: FlowNode, path: string): ValidationIssue[] {
   ];
 }
 
+/** Rules about the key by which a callee asks not to be called again: it would never reach them. Where a node collects an entry it is an ordinary key. */
+function wishKeyIssues(node: FlowNode, path: string, key: string | undefined): ValidationIssue[] {
+  if (key === undefined || node.collect === "dtmf") return [];
+  return (node.transitions ?? []).flatMap(({ when }, i) => {
+    const digits = when?.digits;
+    if (digits === undefined || patternIssue(digits) !== null || !new RegExp(`^(?:${digits})$`, "iu").test(key))
+      return [];
+    const message = `takes the key ${key}, which is the template's do_not_call_key; choose another key for one of them`;
+    return [{ path: `${path}.transitions.${i}.when.digits`, message }];
+  });
+}
+
 /** Whether a node leads on by itself, so that it needs no words. */
 export const leadsOn = (node: FlowNode): boolean =>
   node.transitions?.at(-1)?.when === undefined && node.transitions?.at(-1)?.next_node !== undefined;
 
 /** Everything that keeps rules and collections from working. */
-export const transitionIssues = (t: Pick<TemplateInput, "nodes">): ValidationIssue[] =>
-  t.nodes.flatMap((node, i) => nodeIssues(node, `nodes.${i}`));
+export const transitionIssues = (t: Pick<TemplateInput, "nodes" | "do_not_call_key">): ValidationIssue[] =>
+  t.nodes.flatMap((node, i) => [
+    ...nodeIssues(node, `nodes.${i}`),
+    ...wishKeyIssues(node, `nodes.${i}`, t.do_not_call_key),
+  ]);

@@ -25,6 +25,8 @@ export const newRecord = (id: string, t: TemplateInput, now: Date): TemplateReco
   global_functions: t.global_functions ?? [],
   greeting: t.greeting ?? null,
   voicemail_message: t.voicemail_message ?? null,
+  do_not_call_function: t.do_not_call_function ?? true,
+  do_not_call_key: t.do_not_call_key ?? null,
   voice: t.voice ?? null,
   language: t.language ?? DEFAULT_LANGUAGE,
   limits: { ...DEFAULT_LIMITS, ...t.limits },
@@ -60,6 +62,8 @@ const asWritten = (r: TemplateRecord): TemplateInput => ({
   ...put("payload_schema", r.payload_schema),
   ...put("greeting", r.greeting),
   ...put("voicemail_message", r.voicemail_message),
+  do_not_call_function: r.do_not_call_function ?? true,
+  ...put("do_not_call_key", r.do_not_call_key ?? null),
   ...put("voice", r.voice),
   ...put("retry_on", r.retry_on),
   ...put("engine", r.engine),
@@ -124,6 +128,8 @@ function frozen<T>(value: T): T {
 /** Fields that versions kept from before do not have. */
 const LATER_FIELDS = {
   voicemail_message: null,
+  do_not_call_function: true,
+  do_not_call_key: null,
   engine: null,
   models: {},
   summary: false,

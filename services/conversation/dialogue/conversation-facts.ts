@@ -11,6 +11,7 @@ export const conversationFacts = (s: DialogueState): ConversationFacts => ({
   time_limit: s.time_limit,
   machine: s.voicemail,
   message_left: s.message_left,
+  ...(s.do_not_call ? { do_not_call: true } : {}),
   transcription: s.transcript.map(({ role, content }) => ({ role, content: maskedText(s, content) })),
   node_traversal: [...s.traversal],
   variables: maskedVariables(s),

@@ -1,10 +1,11 @@
 import { callFunction, httpDone, transferDone, transferFailed } from "./function-calls.ts";
 import type { ModelCall } from "./chat-messages.ts";
-import type { Flow } from "./flow.ts";
+import { isWishKey, type Flow } from "./flow.ts";
 import { addPending, addSpoken, truncateSpeech } from "./transcript.ts";
 import {
   andThen,
   endByFault,
+  endByWish,
   none,
   enterNode,
   endConversation,
@@ -99,6 +100,14 @@ function modelFailed(flow: Flow, before: DialogueState, code: string, said: stri
   );
 }
 
+/** The key by which they ask not to be called again. Where the call is going to another or ends anyway, it is only noted. */
+function wishedByKey(flow: Flow, before: DialogueState, digits: string): Step {
+  const input = dtmfInput(flow, before, digits);
+  const s = addPending({ ...before, user_turns: before.user_turns + 1, reprompts: 0 }, input);
+  if (s.mode === "transferring" || s.closing !== "no") return none({ ...s, do_not_call: true });
+  return endByWish(flow, s);
+}
+
 function idle(flow: Flow, s: DialogueState): Step {
   if (s.mode !== "listening") return none(s);
   const phrases = phrasesFor(flow.language);
@@ -144,6 +153,7 @@ export function step(flow: Flow, state: DialogueState, event: DialogueEvent): St
     case "stt_failed":
       return state.mode === "listening" ? modelFailed(flow, state, event.code, "") : none(state);
     case "dtmf":
+      if (isWishKey(flow, state.node, event.digits)) return wishedByKey(flow, cutOff, event.digits);
       return callerInput(flow, rememberSecret(flow, state, event.digits), dtmfInput(flow, state, event.digits), said);
     case "interrupted":
       return interrupted(flow, state, event.spoken, said);

@@ -87,6 +87,8 @@ export interface DialogueState {
   readonly voicemail_action: VoicemailAction;
   readonly voicemail: boolean;
   readonly message_left: boolean;
+  /** Whoever answered asked not to be called again; never taken back. */
+  readonly do_not_call: boolean;
   readonly errors: readonly DialogueError[];
 }
 
@@ -219,5 +221,6 @@ export const newDialogue = (
   voicemail_action: on_machine,
   voicemail: false,
   message_left: false,
+  do_not_call: false,
   errors: [],
 });

@@ -1,4 +1,4 @@
-import type { EndedBy } from "../../../shared/contracts/records/attempt.ts";
+import { DO_NOT_CALL, type EndedBy } from "../../../shared/contracts/records/attempt.ts";
 import type { NodeAction } from "../../../shared/contracts/records/template.ts";
 import { interruptible, type Flow } from "./flow.ts";
 import { addSpoken, takePending } from "./transcript.ts";
@@ -6,7 +6,7 @@ import { phrasesFor } from "../../../shared/phrases.ts";
 import { messagesFor, toolsFor } from "./prompts.ts";
 import { maskConsumed, setVariables } from "./secret-entries.ts";
 import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Step, type DialogueState } from "./dialogue-state.ts";
-import { applyTransitions, unconditionalTransition, type TransitionResult } from "./transitions.ts";
+import { applyTransitions, decide, unconditionalTransition, type TransitionResult } from "./transitions.ts";
 import { render } from "../../../shared/placeholders.ts";
 
 /** The steps a dialogue is made of. Each gives a state and the effects that lead to it. Pure. */
@@ -36,6 +36,12 @@ export function say(flow: Flow, s: DialogueState, text: string): Step {
     ? none(s)
     : { state: spoken, effects: [{ type: "say", text: text.trim(), interruptible: interruptible(flow, s.node) }] };
 }
+
+/** They asked not to be called again: a sentence confirms it and the call ends. What was decided before stays. */
+export const endByWish = (flow: Flow, s: DialogueState): Step =>
+  endConversation({ ...s, decided: s.decided ?? DO_NOT_CALL, do_not_call: true }, "agent", {
+    goodbye: phrasesFor(flow.language).do_not_call,
+  });
 
 /** Ends the conversation; what was pending is kept in the transcript. */
 export function endConversation(
@@ -126,7 +132,7 @@ function runAction(flow: Flow, s: DialogueState, action: NodeAction): DialogueSt
     case "end_call":
       return { ...s, closing: "node" };
     case "outcome":
-      return { ...s, decided: action.outcome };
+      return decide(s, action.outcome);
     case "set":
       return setVariables(flow, s, { [action.variable]: render(action.value, [s.extracted, s.payload]) });
   }

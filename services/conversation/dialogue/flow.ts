@@ -1,3 +1,4 @@
+import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
 import type { FlowFunction, FlowNode, TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 
@@ -13,6 +14,10 @@ export interface Flow {
   readonly initial_node: string;
   readonly nodes: ReadonlyMap<string, FlowNode>;
   readonly global_functions: readonly FlowFunction[];
+  /** Whether the model is offered the function do_not_call. */
+  readonly do_not_call_function: boolean;
+  /** The DTMF key by which a callee asks not to be called again; null: none. */
+  readonly do_not_call_key: string | null;
   readonly check: ArgumentCheck;
 }
 
@@ -24,15 +29,35 @@ export const flowOf = (template: TemplateRecord, check: ArgumentCheck): Flow => 
   initial_node: template.initial_node,
   nodes: new Map(template.nodes.map((node) => [node.name, node])),
   global_functions: template.global_functions,
+  do_not_call_function: template.do_not_call_function ?? true,
+  do_not_call_key: template.do_not_call_key ?? null,
   check,
 });
 
-/** Functions on offer in a node: its own, then the template's; its own win over a namesake. */
+/** The function by which the model says that they asked not to be called again, where a template has none of its own. It ends the call with a fixed sentence. */
+export const BUILT_IN_DO_NOT_CALL: FlowFunction = {
+  name: DO_NOT_CALL,
+  description:
+    "Use this when they ask you to stop calling, not to call again, to be taken off the list or to unsubscribe. Not when they only decline, are busy or want another time.",
+  outcome: DO_NOT_CALL,
+  action: "end_call",
+};
+
+/** Whether a function of a template says that they asked not to be called again. */
+export const isWish = ({ name, outcome }: Pick<FlowFunction, "name" | "outcome">): boolean =>
+  name === DO_NOT_CALL || outcome === DO_NOT_CALL;
+
+/** Functions on offer in a node: its own, then the template's; its own win over a namesake. Then the built-in one, unless the template forbids it or has its own. */
 export function functionsIn(flow: Flow, node: string): readonly FlowFunction[] {
   const own = flow.nodes.get(node)?.functions ?? [];
   const names = new Set(own.map((f) => f.name));
-  return [...own, ...flow.global_functions.filter((f) => !names.has(f.name))];
+  const all = [...own, ...flow.global_functions.filter((f) => !names.has(f.name))];
+  return !flow.do_not_call_function || all.some(isWish) ? all : [...all, BUILT_IN_DO_NOT_CALL];
 }
+
+/** Whether DTMF is the key by which they ask not to be called again; where a node collects an entry, it is part of that. */
+export const isWishKey = (flow: Flow, node: string, digits: string): boolean =>
+  digits === flow.do_not_call_key && collectionOf(flow, node) === null;
 
 /** Whether the customer may interrupt the speech of a node; default true. */
 export const interruptible = (flow: Flow, node: string): boolean => flow.nodes.get(node)?.interruptible ?? true;

@@ -1,11 +1,19 @@
 import type { FlowFunction } from "../../../shared/contracts/records/template.ts";
 import type { ModelCall, ToolCall } from "./chat-messages.ts";
-import { functionsIn, type Flow } from "./flow.ts";
+import { BUILT_IN_DO_NOT_CALL, functionsIn, isWish, type Flow } from "./flow.ts";
 import { addResult, addSpoken } from "./transcript.ts";
-import { andThen, enterNode, endConversation, followTransition, noteError, think } from "./dialogue-steps.ts";
+import {
+  andThen,
+  endByWish,
+  enterNode,
+  endConversation,
+  followTransition,
+  noteError,
+  think,
+} from "./dialogue-steps.ts";
 import { setVariables } from "./secret-entries.ts";
 import { MAX_TURN_CHARS, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
-import { applyTransitions } from "./transitions.ts";
+import { applyTransitions, decide } from "./transitions.ts";
 import { isRecord } from "../../../shared/json.ts";
 import { render, renderJson } from "../../../shared/placeholders.ts";
 
@@ -67,7 +75,8 @@ function carryOut(
   result: Arguments,
   spoke: boolean,
 ): FunctionResult {
-  const told = addResult({ ...s, decided: called.outcome ?? s.decided }, id, result);
+  const wished = isWish(called) ? { ...s, do_not_call: true } : s;
+  const told = addResult(decide(wished, called.outcome), id, result);
   if (called.action === "end_call") {
     if (called.next_node !== undefined) return leaves(enterNode(flow, { ...told, closing: "node" }, called.next_node));
     return leaves(spoke ? endConversation(told, "agent") : think(flow, { ...told, closing: "farewell" }));
@@ -144,6 +153,7 @@ export function callFunction(flow: Flow, before: DialogueState, call: ModelCall,
   const faults = flow.check(called, args);
   if (faults.length > 0) return refuse(s, call.id, faults.join("; "));
   const set = takeArguments(flow, s, called, args);
+  if (called === BUILT_IN_DO_NOT_CALL) return leaves(endByWish(flow, addResult(s, call.id, { ok: true })));
   if (called.action === "send_digits") return sendDtmf(flow, set, call.id, called, text !== "");
   if (called.action === "transfer") return transferCall(set, call.id, called);
   if (called.action === "http" && called.http) return requestWeb(set, call.id, called, called.http);
@@ -170,13 +180,9 @@ const TRANSFERRED = "transferred";
 
 /** The carrier has the call now. */
 export const transferDone = (flow: Flow, s: DialogueState, call_id: string): Step =>
-  endConversation(
-    addResult({ ...s, decided: awaited(flow, s)?.outcome ?? TRANSFERRED }, call_id, { ok: true }),
-    "agent",
-    {
-      transferred: true,
-    },
-  );
+  endConversation(addResult(decide(s, awaited(flow, s)?.outcome ?? TRANSFERRED), call_id, { ok: true }), "agent", {
+    transferred: true,
+  });
 
 /** The carrier did not transfer the call: the conversation goes on if the customer is still connected. */
 export function transferFailed(flow: Flow, s: DialogueState, call_id: string, code: string): Step {

@@ -8,7 +8,7 @@ import type { VoicePipeline } from "../pipelines/port.ts";
 export interface DialogueHooks {
   /** Carries out one effect; may dispatch the next event at once. */
   perform(pipeline: VoicePipeline, effect: Effect): void;
-  /** Transcript, path or outcome have changed. */
+  /** Transcript, path, outcome or the wish not to be called have changed. */
   progressed(before: DialogueState, now: DialogueState): void;
   /** A step or an effect threw: our own error. */
   failed(error: unknown): void;
@@ -83,9 +83,9 @@ export class DialogueLoop {
       if (effect.type === "end") this.#ended.abort();
       this.#hooks.perform(pipeline, effect);
     }
-    const { transcript, traversal, decided } = state;
-    if (transcript !== before.transcript || traversal !== before.traversal || decided !== before.decided)
-      this.#hooks.progressed(before, state);
+    const { transcript, traversal, decided, do_not_call } = state;
+    const differs = transcript !== before.transcript || traversal !== before.traversal || decided !== before.decided;
+    if (differs || do_not_call !== before.do_not_call) this.#hooks.progressed(before, state);
   }
 
   /** Hangs up so that the caller is not left in silence. */

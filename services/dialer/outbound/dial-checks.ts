@@ -58,8 +58,8 @@ export const checkShortNumber: Check = (_, { to }) =>
   );
 
 /** The number was not put on the blacklist since the lead was queued. */
-export const checkBlacklist: Check = async ({ peers }, { enforce_blacklist, reseller_id, to }) => {
-  if (!enforce_blacklist || !(await peers.isBlacklisted({ reseller_id, phone_number: to }))) return null;
+export const checkBlacklist: Check = async ({ peers }, { enforce_blacklist, reseller_id, merchant_id, to }) => {
+  if (!enforce_blacklist || !(await peers.isBlacklisted({ reseller_id, merchant_id, phone_number: to }))) return null;
   return { kind: "settle", facts: { ...noFacts("not_dialled"), dropped_as: "BLACKLISTED" } };
 };
 

@@ -159,6 +159,7 @@ const FIGURES = {
   answered: 88,
   average_talk_seconds: 37.4,
   cost: 1.834,
+  do_not_call: 2,
   decided: 84,
   success_rate: 0.875,
 };

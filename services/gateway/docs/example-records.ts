@@ -121,6 +121,8 @@ export const TEMPLATE = {
   ...scope,
   is_active: true,
   voicemail_message: null,
+  do_not_call_function: true,
+  do_not_call_key: null,
   voice: null,
   global_functions: [],
   retry_on: null,

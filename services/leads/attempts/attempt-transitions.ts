@@ -107,11 +107,29 @@ export async function drop(
   return { done: dropped !== null };
 }
 
+const IS_E164 = /^\+[1-9][0-9]{6,14}$/;
+
+/**
+ * Puts a callee who asked not to be called again on the blacklist, before the attempt is settled: where that fails, nothing is settled, and whoever
+ * settles comes again. Whoever withholds the number can't be listed.
+ */
+async function recordWish({ bus, clock, log }: LeadDeps, lead: LeadDoc): Promise<void> {
+  const { _id: lead_id, reseller_id, merchant_id, phone_number } = lead;
+  if (phone_number === null || !IS_E164.test(phone_number)) {
+    log.warn({ event: "lead.wish_unlisted", lead_id }, "a caller without a number asked not to be called");
+    return;
+  }
+  const asked_at = clock.now().toISOString();
+  await bus.call("blacklist.recordWish", { reseller_id, merchant_id, phone_number, lead_id, asked_at });
+}
+
 /** Writes the end of an attempt: RETRY or FINISHED, decided once from its facts. */
 export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promise<ResultOf<"leads.settle">> {
   const { clock, leads, log, onFinished } = deps;
   const lead = await leads.byLease(p.lead_id);
   const lost = { done: false, status: lead?.status ?? null, outcome: lead?.outcome ?? null };
+  // also where the race for the lead was lost: the wish was uttered all the same
+  if (lead && p.facts.talk?.do_not_call === true) await recordWish(deps, lead);
   if (!lead || lead.claim_no !== p.claim_no || lead.status !== "PROCESSING" || !lead.attempt) return lost;
   // a dialer or scheduler of the version before ends what it should release
   const code = lead.call_direction === "INBOUND" ? null : technicalFault(p.facts);

@@ -31,6 +31,7 @@ export interface Group {
   answered: number;
   talk_seconds: number;
   cost: number;
+  do_not_call: number;
 }
 
 /** The instants that are asked for. VALIDATION_FAILED. */
@@ -57,6 +58,7 @@ export const GROUPING: PipelineStage[] = [
       attempts: { $sum: "$attempt_count" },
       answered: { $sum: "$answered_count" },
       talk_seconds: { $sum: "$talk_seconds" },
+      do_not_call: { $sum: { $cond: [{ $eq: ["$meta.do_not_call", true] }, 1, 0] } },
       cost: { $sum: { $sum: { $map: { input: { $objectToArray: "$costs" }, as: "c", in: "$$c.v" } } } },
     },
   },
@@ -75,6 +77,7 @@ function figures(groups: readonly Group[]) {
     answered,
     average_talk_seconds: answered === 0 ? null : Math.round((sum((g) => g.talk_seconds) / answered) * 10) / 10,
     cost: Math.round(sum((g) => g.cost) * COST_DECIMALS) / COST_DECIMALS,
+    do_not_call: sum((g) => g.do_not_call),
     decided: sum((g) => (isDecided(g._id.outcome) ? g.leads : 0)),
     success_rate: finished === 0 ? null : Math.round((succeeded / finished) * 1000) / 1000,
   };

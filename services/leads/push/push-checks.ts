@@ -116,10 +116,18 @@ const checkWebhookAddress: PushCheck = async (rows, { bus }) => {
   });
 };
 
-/** The number is on no blacklist that applies to the reseller. NUMBER_BLACKLISTED. */
-const checkBlacklist: PushCheck = async (rows, { bus }) => {
-  const pairs = rows.flatMap(({ lead, phone }) =>
-    phone ? [{ reseller_id: lead.reseller_id, phone_number: phone }] : [],
+/** The number is on no blacklist that applies to the reseller, and its callee did not ask the merchant not to call again. NUMBER_BLACKLISTED. */
+const checkBlacklist: PushCheck = async (rows, { by, bus }) => {
+  const pairs = rows.flatMap(({ lead, phone, template }) =>
+    phone
+      ? [
+          {
+            reseller_id: lead.reseller_id,
+            merchant_id: template?.merchant_id ?? merchantOf(by, lead) ?? null,
+            phone_number: phone,
+          },
+        ]
+      : [],
   );
   const { listed }: ResultOf<"blacklist.check"> =
     pairs.length === 0 ? { listed: [] } : await bus.call("blacklist.check", { pairs });

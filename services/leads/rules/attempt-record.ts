@@ -69,6 +69,7 @@ export function attemptFields(facts: AttemptFacts): Record<string, unknown> {
           "meta.transcription": talk.transcription,
           "meta.node_traversal": talk.node_traversal,
           "meta.variables": talk.variables,
+          ...(talk.do_not_call === true ? { "meta.do_not_call": true } : {}),
           trace_scores: {},
         }
       : {}),
@@ -110,5 +111,6 @@ export const attemptHistory = (claim_no: number, facts: AttemptFacts, outcome: s
     turns: facts.talk.transcription.length,
     user_turns: facts.talk.user_turns,
     ended_by: facts.talk.ended_by,
+    ...(facts.talk.do_not_call === true ? { do_not_call: true } : {}),
   },
 });

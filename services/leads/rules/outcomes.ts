@@ -117,6 +117,7 @@ export function droppedEarly(facts: AttemptFacts): boolean {
 /** Whether an attempt with these facts is tried again, the budget aside; what the conversation decided never is. A template's `retry_on` list replaces the rule. */
 export function isRetried(facts: AttemptFacts, retry_on: readonly string[] | null): boolean {
   const outcome = outcomeOf(facts);
+  if (facts.talk?.do_not_call === true) return false; // whatever `retry_on` names
   if (facts.ended === "not_dialled") return false; // an attempt that may be repeated and dialled nothing is released, not settled
   if (retry_on) return retry_on.includes(outcome);
   if (facts.talk?.decided) return false; // whatever the word: templates saved before 0.3.0 may decide with one of ours

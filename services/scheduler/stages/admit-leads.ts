@@ -24,7 +24,11 @@ export interface AdmitLeadsDeps extends Pick<ServiceDeps, "bus" | "clock"> {
 async function blacklisted(picked: readonly PickedLead[], { bus }: AdmitLeadsDeps): Promise<(boolean | null)[]> {
   const enforced = picked.filter(({ open }) => open.inputs.plan?.configuration?.enforce_blacklist);
   if (enforced.length === 0) return picked.map(() => null);
-  const pairs = enforced.map(({ lead: { reseller_id, phone_number } }) => ({ reseller_id, phone_number }));
+  const pairs = enforced.map(({ lead: { reseller_id, merchant_id, phone_number } }) => ({
+    reseller_id,
+    merchant_id,
+    phone_number,
+  }));
   const { listed } = await bus.call("blacklist.check", { pairs });
   const known = new Map(enforced.map((p, i) => [p, listed[i] ?? true]));
   return picked.map((p) => known.get(p) ?? null);

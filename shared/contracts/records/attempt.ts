@@ -44,6 +44,8 @@ export const OUTCOME_WORDS = [
   "PLACEMENT_UNKNOWN",
   "EXPIRED",
 ] as const;
+/** The outcome word, and the name of the function, by which a conversation says that its callee asked not to be called again. */
+export const DO_NOT_CALL = "do_not_call";
 export type CarrierEnd = (typeof CARRIER_ENDS)[number];
 
 /** Who ended the call, as 2.2 names them. */
@@ -71,6 +73,8 @@ export const ConversationFacts = Type.Object({
   machine: Type.Boolean(),
   /** True when a message was left on voicemail. */
   message_left: Type.Boolean(),
+  /** True when whoever answered asked not to be called again. Absent: nobody did. */
+  do_not_call: Type.Optional(Type.Boolean()),
   transcription: Type.Array(Type.Object({ role: Type.Enum(["user", "assistant"]), content: Type.String() })),
   node_traversal: Type.Array(Type.String()),
   variables: Json,

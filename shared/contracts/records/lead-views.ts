@@ -38,6 +38,8 @@ const Figures = {
   cost: Type.Number(),
   /** Leads that finished with one of the template's own outcome words: the conversation reached a decision. */
   decided: Type.Integer(),
+  /** Leads whose callee asked not to be called again. Absent: a version before 0.3.0 counted. */
+  do_not_call: Type.Optional(Type.Integer()),
   /** Share of the finished leads that were decided, and not by a refusal (services/leads/rules/outcomes.ts), 0 to 1; null without any. */
   success_rate: Nullable(Type.Number()),
 };

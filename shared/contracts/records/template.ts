@@ -136,6 +136,8 @@ export type Evaluator = Static<typeof Evaluator>;
 /** Seconds the end of a conversation waits for its evaluation where the template says nothing. */
 export const DEFAULT_EVALUATION_WAIT_SECONDS = 2;
 
+const DoNotCallKey = Type.Enum(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*", "#"]);
+
 const required = {
   name: Text(200),
   initial_node: Name,
@@ -149,6 +151,10 @@ const others = {
   greeting: Text(1000),
   /** Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
   voicemail_message: Text(1000),
+  /** Whether the model is offered the function do_not_call in every node; absent: it is. */
+  do_not_call_function: Type.Boolean(),
+  /** The DTMF key by which a callee asks not to be called again, in every node that collects no DTMF; absent: none. */
+  do_not_call_key: DoNotCallKey,
   voice: Text(100),
   language: Text(35),
   limits: LimitsInput,
@@ -197,6 +203,9 @@ export const TemplateRecord = Type.Object({
   global_functions: Type.Array(FlowFunction),
   greeting: Nullable(UpTo(1000)),
   voicemail_message: Nullable(UpTo(1000)),
+  /** Absent: true; the version before does not have it. */
+  do_not_call_function: Type.Optional(Type.Boolean()),
+  do_not_call_key: Type.Optional(Nullable(DoNotCallKey)),
   voice: Nullable(UpTo(100)),
   language: UpTo(35),
   limits: Type.Object(LimitsFields),

@@ -35,6 +35,8 @@ describe("templates", () => {
       global_functions: [],
       greeting: null,
       voicemail_message: null,
+      do_not_call_function: true,
+      do_not_call_key: null,
       voice: null,
       language: "en-US",
       limits: { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 },

@@ -54,6 +54,7 @@ describe("what the model is told", () => {
       "agent",
       "stock",
       "wrong_person",
+      "do_not_call",
     ]);
     expect(think.tools[0]?.function.parameters).toEqual({ type: "object", properties: {} });
   });

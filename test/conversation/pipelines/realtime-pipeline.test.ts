@@ -61,7 +61,13 @@ describe("what the server is told", () => {
       { name: "ask", prompt: "Ask.", functions: [{ name: "next", description: "Go on.", next_node: "then" }] },
       { name: "then", prompt: "Say the rest." },
     ];
-    const flow = testFlow({ greeting: GREETING, nodes, initial_node: "ask", global_functions: [] });
+    const flow = testFlow({
+      greeting: GREETING,
+      nodes,
+      initial_node: "ask",
+      global_functions: [],
+      do_not_call_function: false,
+    });
     const c = onTheLine(
       {
         reply: () =>
