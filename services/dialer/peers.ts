@@ -9,7 +9,7 @@ type ListedPair = ParamsOf<"blacklist.check">["pairs"][number];
 
 /** Single-item requests to other services. Those of one moment share a message on the bus. */
 export interface Peers {
-  /** Whether the number is on the blacklist; anything but a clear no is a yes. */
+  /** Whether the number is on the blacklist. Throws DEPENDENCY_DOWN where the answer is neither yes nor no: that decides nothing about a lead. */
   isBlacklisted(pair: ListedPair): Promise<boolean>;
   /** The address at which the conversation waits for its call. Throws the conversation's refusal. */
   prepareConversation(call: Preparation): Promise<Prepared>;
@@ -48,7 +48,8 @@ export function createPeers(bus: Bus, lease_seconds: number): Peers {
     isBlacklisted: batched(
       async (pairs: ListedPair[]) => {
         const { listed } = await bus.call("blacklist.check", { pairs });
-        return pairs.map((_pair, i) => listed[i] !== false);
+        const clear = listed.length === pairs.length && listed.every((answer) => typeof answer === "boolean");
+        return clear ? listed : fail("DEPENDENCY_DOWN", "The blacklist's answer does not fit what was asked.");
       },
       { maxItems: MAX_ITEMS },
     ),

@@ -89,6 +89,13 @@ describe.each(STEPS)("%s fails before the intent: the lead is released, never en
   });
 });
 
+test("an answer of the blacklist that leaves the number out lists nobody: released, never ended", async () => {
+  const order = d.order("06");
+  d.script.listed = null;
+  await d.dial(order);
+  await expectReleased(order, "DEPENDENCY_DOWN");
+});
+
 test.each(ERRORS)(
   "the results of the pre-checks can't be kept (%s): released, never ended",
   async (_name, make, fault) => {
