@@ -23,6 +23,7 @@ export const CATALOGUE = {
   TEMPLATE_INVALID: { title: "The template can't work as it is", retryable: false },
   TEMPLATE_INACTIVE: { title: "The template is switched off", retryable: false },
   IDEMPOTENCY_KEY_REUSED: { title: "The Idempotency-Key was used for another request", retryable: false },
+  DUPLICATE_REQUEST: { title: "The request_id was pushed before", retryable: false },
   LEAD_NOT_FOUND: { title: "No lead was found", retryable: false },
   RESELLER_NOT_FOUND: { title: "No such reseller", retryable: false },
   RESELLER_UNKNOWN: { title: "The reseller_id is unknown", retryable: false },

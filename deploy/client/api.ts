@@ -938,7 +938,7 @@ export interface components {
             readonly status: number;
             readonly detail: string;
             /** @enum {string} */
-            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
+            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
             /** @description Also in the X-Request-Id header; name it when you ask for help. */
             readonly request_id: string;
             readonly errors?: readonly {
@@ -2561,6 +2561,11 @@ export interface components {
             readonly pre_checks?: readonly {
                 readonly [key: string]: unknown;
             }[];
+            readonly duplicates?: {
+                readonly within_hours: number;
+                /** @enum {unknown} */
+                readonly policy: "allow" | "answer_first" | "refuse";
+            };
         };
         readonly ConfigCreateConfigurationResponse: {
             /** Format: uuid */
@@ -2605,6 +2610,11 @@ export interface components {
             readonly pre_checks: readonly {
                 readonly [key: string]: unknown;
             }[];
+            readonly duplicates?: {
+                readonly within_hours: number;
+                /** @enum {unknown} */
+                readonly policy: "allow" | "answer_first" | "refuse";
+            } | null;
             /** Format: uuid */
             readonly rate_window_id?: string;
             /** Format: date-time */
@@ -2657,6 +2667,11 @@ export interface components {
                 readonly pre_checks: readonly {
                     readonly [key: string]: unknown;
                 }[];
+                readonly duplicates?: {
+                    readonly within_hours: number;
+                    /** @enum {unknown} */
+                    readonly policy: "allow" | "answer_first" | "refuse";
+                } | null;
                 /** Format: uuid */
                 readonly rate_window_id?: string;
                 /** Format: date-time */
@@ -2709,6 +2724,11 @@ export interface components {
             readonly pre_checks: readonly {
                 readonly [key: string]: unknown;
             }[];
+            readonly duplicates?: {
+                readonly within_hours: number;
+                /** @enum {unknown} */
+                readonly policy: "allow" | "answer_first" | "refuse";
+            } | null;
             /** Format: uuid */
             readonly rate_window_id?: string;
             /** Format: date-time */
@@ -2750,6 +2770,11 @@ export interface components {
             readonly pre_checks?: readonly {
                 readonly [key: string]: unknown;
             }[] | null;
+            readonly duplicates?: {
+                readonly within_hours: number;
+                /** @enum {unknown} */
+                readonly policy: "allow" | "answer_first" | "refuse";
+            } | null;
         };
         readonly ConfigUpdateConfigurationResponse: {
             /** Format: uuid */
@@ -2794,6 +2819,11 @@ export interface components {
             readonly pre_checks: readonly {
                 readonly [key: string]: unknown;
             }[];
+            readonly duplicates?: {
+                readonly within_hours: number;
+                /** @enum {unknown} */
+                readonly policy: "allow" | "answer_first" | "refuse";
+            } | null;
             /** Format: uuid */
             readonly rate_window_id?: string;
             /** Format: date-time */
@@ -2952,6 +2982,7 @@ export interface components {
             readonly lead_call_tracker_id: string;
             readonly order_id: string;
             readonly message: string;
+            readonly duplicate?: boolean;
         };
         readonly LeadsPushManyRequest: {
             readonly request_id: string;
@@ -2978,6 +3009,7 @@ export interface components {
             readonly lead_call_tracker_id?: string;
             readonly order_id?: string;
             readonly message?: string;
+            readonly duplicate?: boolean;
             readonly code?: string;
             readonly errors?: readonly {
                 readonly path: string;

@@ -1,5 +1,5 @@
 import { action, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static, Id, UpTo } from "./define.ts";
-import { ConfigurationInput, ConfigurationPatch, ConfigurationRecord } from "./records/configuration.ts";
+import { ConfigurationInput, ConfigurationPatch, ConfigurationRecord, Duplicates } from "./records/configuration.ts";
 import { By, NextCursor, OwnerFilter, PageParams, ROLES } from "./records/identity.ts";
 import { Override } from "./records/pushed-lead.ts";
 import { TemplateInput, TemplatePatch, TemplateRecord } from "./records/template.ts";
@@ -58,6 +58,8 @@ const Resolved = Type.Object({
     Type.Array(Type.Object({ field: UpTo(64), why: Type.Enum([...OVERRIDE_REFUSALS]) }), { maxItems: 10 }),
   ),
   test_number: Type.Optional(Type.Boolean()),
+  /** What the configuration declares of a request_id that was pushed before; absent: nothing. */
+  duplicates: Type.Optional(Duplicates),
 });
 
 const PushRefusal = Type.Object({

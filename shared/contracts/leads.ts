@@ -29,7 +29,7 @@ import {
   QueueHead,
 } from "./records/lead.ts";
 import { BatchKey, IdempotencyKey, PushInput } from "./records/pushed-lead.ts";
-import { PushOutcome, Reached, Summary, TimelineEvent } from "./records/lead-views.ts";
+import { Pushed, PushOutcome, Reached, Summary, TimelineEvent } from "./records/lead-views.ts";
 
 const AttemptLease = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
 const Seen = { lead_id: Uuid, due_at: IsoTime };
@@ -58,17 +58,8 @@ export const leads = {
   actions: {
     /** TEMPLATE_UNKNOWN, TEMPLATE_NOT_FOUND, TEMPLATE_INACTIVE, VALIDATION_FAILED, PAYLOAD_INVALID, INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED, FORBIDDEN, STORE_UNAVAILABLE.
      *  The same `idempotency_key` of the same asker within 24 h: with the same lead the first answer, replayed; with another one IDEMPOTENCY_KEY_REUSED.
-     *  Failures are not stored. */
-    push: action(
-      Strict({ by: By, lead: PushInput, idempotency_key: Type.Optional(IdempotencyKey) }),
-      Type.Object({
-        status: Type.Literal("queued"),
-        lead_call_tracker_id: Uuid,
-        order_id: UpTo(200),
-        message: UpTo(2000),
-        replayed: Type.Optional(Type.Boolean()),
-      }),
-    ),
+     *  Failures are not stored. DUPLICATE_REQUEST: the configuration refuses a request_id that was pushed before. */
+    push: action(Strict({ by: By, lead: PushInput, idempotency_key: Type.Optional(IdempotencyKey) }), Pushed),
     /** Many pushes, each row judged by itself; `results` in the rows' order. A refused row has the code and errors that push would fail with; the key holds for
      *  each row in its place. `replayed`: every row that is queued was so before. */
     pushMany: action(

@@ -83,13 +83,17 @@ const foundPush = (push: Push, { template, configuration }: PushTarget): FoundPu
   merchant_id: template.merchant_id ?? push.merchant_id ?? null,
 });
 
-const resolvedOf = (t: TemplateDoc): Omit<Resolved, "initial_offset"> => ({
+const resolvedOf = ({
+  template: t,
+  settings,
+}: Pick<FoundPush, "settings"> & { template: TemplateDoc }): Omit<Resolved, "initial_offset"> => ({
   template_id: t._id,
   version: t.version,
   name: t.name,
   reseller_id: t.reseller_id,
   merchant_id: t.merchant_id,
   max_age_seconds: t.max_age_seconds,
+  ...(settings?.duplicates === undefined ? {} : { duplicates: settings.duplicates }),
 });
 
 /** Push targets over the repositories; `default_timezone` applies to windows that name none. */
@@ -150,7 +154,7 @@ export function pushTargets(
       return found.map((one) => {
         if (!("push" in one)) return one;
         const ruling = rulings.next().value ?? unknown();
-        return "code" in ruling ? ruling : { ...resolvedOf(one.template), ...ruling };
+        return "code" in ruling ? ruling : { ...resolvedOf(one), ...ruling };
       });
     },
     forget: (template_id) => targets.delete(template_id.toLowerCase()),

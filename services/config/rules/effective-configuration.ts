@@ -25,6 +25,7 @@ const DEFAULTS = {
   voicemail_action: "hangup",
   engine: null,
   pre_checks: [] as Record<string, unknown>[],
+  duplicates: null,
 } as const;
 
 /** The configuration in full: defaults, and over them what was stored. `template` is the template's name. */

@@ -170,6 +170,7 @@ export const CONFIGURATION = {
   rate_limit_window_seconds: 3600,
   rate_limit_whitelist: [],
   pre_checks: [],
+  duplicates: { within_hours: 24, policy: "answer_first" },
   ...times,
 };
 

@@ -17,6 +17,7 @@ export const leads: readonly Row[] = [
         "NUMBER_BLACKLISTED",
         "WEBHOOK_ADDRESS_REFUSED",
         "IDEMPOTENCY_KEY_REUSED",
+        "DUPLICATE_REQUEST",
       ],
     }),
     row("POST", "/leads/bulk", "leads.pushMany", ALL, 200, {

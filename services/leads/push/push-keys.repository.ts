@@ -63,7 +63,7 @@ export function pushKeysRepository(model: Model<PushKeyDoc>): PushKeys {
         if (mine[i]) held.set(w._id, w);
       });
       if (wanted.some((w) => !held.has(w._id)))
-        fail("STORE_UNAVAILABLE", "an Idempotency-Key was taken and yet can't be read; push again");
+        fail("STORE_UNAVAILABLE", "an Idempotency-Key or a request_id was taken and yet can't be read; push again");
       return held;
     },
   };

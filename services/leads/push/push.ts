@@ -8,6 +8,7 @@ import { issueChecker } from "../../../shared/validator.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
+import { duplicateAnswer, onceDocument, oncePush, type FirstLead, type OncePush } from "./duplicates.ts";
 import { keyDocument, keyedPush, reusedKeyRefusal, type KeyedPush } from "./idempotency.ts";
 import { documentOf, messageFor, withId, type PushedLead } from "./lead-document.ts";
 import { checkLead, PUSH_CHECKS, type CheckDeps, type CheckedRow } from "./push-checks.ts";
@@ -24,13 +25,17 @@ export interface PushDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "i
 interface Row extends CheckedRow {
   key: KeyedPush | null;
   doc?: LeadDoc;
+  /** Of its request_id one lead is made. */
+  once?: OncePush | null;
+  /** Its lead's id is that of an earlier push of its request_id, which broke off or is being written. */
+  contested?: boolean;
 }
 
 /** A queued lead; `replayed`: it was there before this push. */
 interface Queued extends Pick<PushKeyDoc, "lead_id" | "message"> {
   replayed: boolean;
 }
-type Answer = Queued | Refusal;
+type Answer = Queued | FirstLead | Refusal;
 
 /** A step of the push: for each row in order its answer, or null where the row goes on to the next step. */
 type Step = (rows: readonly Row[], deps: PushDeps & CheckDeps) => (Answer | null)[] | Promise<(Answer | null)[]>;
@@ -70,6 +75,32 @@ const makeDocuments: Step = async (rows, { by, keys, clock, ids }) => {
   });
 };
 
+/**
+ * Takes the request_ids of rows whose configuration lets each make one lead. One that was taken before stands for its lead; where that is not there, its
+ * push broke off, or is at the same step: this one goes on under its id, so that of all of them one is written.
+ */
+const answerDuplicates: Step = async (rows, { keys, leads, clock }) => {
+  const now = clock.now();
+  for (const row of rows) if (row.template && row.doc) row.once = oncePush(row.lead, row.template, row.doc);
+  const wanted = rows.flatMap(({ once, doc }) => (once && doc ? [onceDocument(once, doc, now)] : []));
+  if (wanted.length === 0) return [];
+  const taken = await keys.reserve(wanted, now);
+  const firstOf = ({ once, doc }: Row): string | null => {
+    const first = once ? taken.get(once.id)?.lead_id : undefined;
+    return first === undefined || first === doc?._id ? null : first;
+  };
+  const firsts = rows.flatMap((row) => firstOf(row) ?? []);
+  const written = firsts.length === 0 ? new Set<string>() : await leads.existing(firsts);
+  return rows.map((row) => {
+    const first = firstOf(row);
+    if (first === null || !row.once || !row.doc) return null;
+    if (written.has(first)) return duplicateAnswer(row.once, first);
+    row.doc = withId(row.doc, first);
+    row.contested = true;
+    return null;
+  });
+};
+
 /** The durable writes, all in one go; each row is answered by what became of its own. */
 const write: Step = async (rows, { leads, log }) => {
   const docs = rows.flatMap((row) => row.doc ?? []);
@@ -80,7 +111,8 @@ const write: Step = async (rows, { leads, log }) => {
     );
     return docs.map(() => "failed" as const);
   });
-  return rows.map(({ doc, key }, i): Answer => {
+  return rows.map(({ doc, key, once, contested }, i): Answer => {
+    if (doc && once && written[i] === "present" && (contested || !key)) return duplicateAnswer(once, doc._id);
     // without a key no other push can have made this lead
     if (!doc || written[i] === "failed" || (written[i] === "present" && !key)) return notWritten();
     return { lead_id: doc._id, message: messageFor(doc), replayed: written[i] === "present" };
@@ -88,7 +120,7 @@ const write: Step = async (rows, { leads, log }) => {
 };
 
 /** The steps of a push, in order. */
-const STEPS: readonly Step[] = [answerEarlierPushes, ...PUSH_CHECKS, makeDocuments, write];
+const STEPS: readonly Step[] = [answerEarlierPushes, ...PUSH_CHECKS, makeDocuments, answerDuplicates, write];
 
 /** Takes rows through the steps; their answers in order. Rejects only where nothing can be said of any row. */
 async function pushRows(
@@ -108,7 +140,7 @@ async function pushRows(
   }
   const made = rows.flatMap((row) => {
     const answer = answers.get(row);
-    return row.doc && answer && "lead_id" in answer && !answer.replayed ? [row.doc] : [];
+    return row.doc && answer && "lead_id" in answer && !answer.replayed && !("duplicate" in answer) ? [row.doc] : [];
   });
   if (made.length > 0) crashPoint(deps.env, "K0");
   announceQueues(deps, made);
@@ -128,7 +160,14 @@ export async function push(deps: PushDeps, bus: Bus, params: ParamsOf<"leads.pus
     deps.log.info({ event: "lead.queued", lead_id: _id, request_id, to, due_at }, "lead queued");
   }
   const { lead_id, message, replayed } = answer;
-  return { status: "queued", lead_call_tracker_id: lead_id, order_id: lead.request_id, message, replayed };
+  return {
+    status: "queued",
+    lead_call_tracker_id: lead_id,
+    order_id: lead.request_id,
+    message,
+    replayed,
+    ...("duplicate" in answer ? { duplicate: true } : {}),
+  };
 }
 
 const inputIssues = issueChecker(PushInput);
@@ -164,7 +203,8 @@ export async function pushMany(
     }
     const { lead_id, message } = answer;
     const order_id = row?.lead.request_id ?? "";
-    return { index, status: "queued" as const, lead_call_tracker_id: lead_id, order_id, message };
+    const duplicate = "duplicate" in answer ? { duplicate: true } : {};
+    return { index, status: "queued" as const, lead_call_tracker_id: lead_id, order_id, message, ...duplicate };
   });
   const queued = answers.filter((answer) => "lead_id" in answer);
   return { results: boundedRows(results), replayed: queued.length > 0 && queued.every((answer) => answer.replayed) };

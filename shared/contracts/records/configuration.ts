@@ -53,6 +53,17 @@ const Weekdays = Type.Array(Weekday, { minItems: 1, maxItems: 7 });
 /** Dates on which the calling window is shut all day. */
 const Holidays = Type.Array(Holiday, { maxItems: MAX_HOLIDAYS });
 
+/**
+ * What becomes of a push whose request_id was pushed before for the same merchant and template: another lead, an answer that names the first one, or a refusal.
+ */
+export const DUPLICATE_POLICIES = ["allow", "answer_first", "refuse"] as const;
+/** The same, and for how many hours after the first push. */
+export const Duplicates = Strict({
+  within_hours: Type.Integer({ minimum: 1, maximum: 168 }),
+  policy: Type.Enum([...DUPLICATE_POLICIES]),
+});
+export type Duplicates = Static<typeof Duplicates>;
+
 const requiredFields = {
   initial_offset: Offset,
   retry_offset: Offset,
@@ -93,6 +104,7 @@ const otherFields = {
   rate_limit_window_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
   rate_limit_whitelist: Type.Array(E164, { maxItems: 1000 }),
   pre_checks: Type.Array(Json, { maxItems: 10, ...upToBytes(PRE_CHECKS_BYTES) }),
+  duplicates: Duplicates,
 };
 
 /** Fields of 2.8; offsets and windows in seconds. */
@@ -147,6 +159,7 @@ export const ConfigurationRecord = Type.Object({
   rate_limit_window_seconds: Type.Integer(),
   rate_limit_whitelist: Type.Array(UpTo(32), { maxItems: 1000 }),
   pre_checks: Type.Array(Json),
+  duplicates: Type.Optional(Nullable(Duplicates)),
   /** Where an override changes the rate limit: the window that the changed limit counts in. Absent: the configuration's own. */
   rate_window_id: Type.Optional(Uuid),
   created_at: IsoTime,

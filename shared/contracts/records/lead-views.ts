@@ -1,5 +1,16 @@
 import { IsoTime, Json, Nullable, Strict, Type, Uuid, type Static, UpTo } from "../define.ts";
 
+/** The answer to a push. */
+export const Pushed = Type.Object({
+  status: Type.Literal("queued"),
+  lead_call_tracker_id: Uuid,
+  order_id: UpTo(200),
+  message: UpTo(2000),
+  replayed: Type.Optional(Type.Boolean()),
+  /** The lead named is the first one of this request_id, by the configuration's duplicates: none was made. */
+  duplicate: Type.Optional(Type.Boolean()),
+});
+
 /** What became of one row of a bulk push; `index` is its place among the rows. */
 export const PushOutcome = Type.Object({
   index: Type.Integer(),
@@ -7,6 +18,8 @@ export const PushOutcome = Type.Object({
   lead_call_tracker_id: Type.Optional(Uuid),
   order_id: Type.Optional(UpTo(200)),
   message: Type.Optional(UpTo(2000)),
+  /** The lead named is the first one of this request_id: none was made. */
+  duplicate: Type.Optional(Type.Boolean()),
   /** Of a refused row: as a push of it alone would fail. */
   code: Type.Optional(UpTo(64)),
   errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: UpTo(2000) }))),

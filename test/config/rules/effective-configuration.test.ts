@@ -129,6 +129,7 @@ test("defaults are filled in, the deployment's zone too", () => {
     voicemail_action: "hangup",
     engine: null,
     pre_checks: [],
+    duplicates: null,
     created_at: at.toISOString(),
     updated_at: at.toISOString(),
   });

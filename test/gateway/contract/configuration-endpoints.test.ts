@@ -101,6 +101,7 @@ describe("create", () => {
         rate_limit_window_seconds: 3600,
         rate_limit_whitelist: [],
         pre_checks: [],
+        duplicates: null,
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
         updated_at: answer.body["created_at"],
       },
