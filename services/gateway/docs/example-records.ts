@@ -38,7 +38,7 @@ export const MERCHANT = {
   is_active: true,
   paused: null,
   test_numbers: [],
-  max_calls_per_callee: { per_day: 2, per_week: 5 },
+  max_calls_per_callee: null,
   ...times,
 };
 /** Who stopped calling, when and why. */
@@ -170,7 +170,7 @@ export const CONFIGURATION = {
   rate_limit_window_seconds: 3600,
   rate_limit_whitelist: [],
   pre_checks: [],
-  duplicates: { within_hours: 24, policy: "answer_first" },
+  duplicates: null,
   ...times,
 };
 

@@ -88,8 +88,12 @@ const TENANTS: Record<string, Example> = {
   "GET /merchants/{id}": { path: { id: merchant_id }, response: records.MERCHANT },
   "PUT /merchants/{id}": {
     path: { id: merchant_id },
-    request: { contact_email: "voice@northwind.example" },
-    response: { ...records.MERCHANT, contact_email: "voice@northwind.example" },
+    request: { contact_email: "voice@northwind.example", max_calls_per_callee: { per_day: 2, per_week: 5 } },
+    response: {
+      ...records.MERCHANT,
+      contact_email: "voice@northwind.example",
+      max_calls_per_callee: { per_day: 2, per_week: 5 },
+    },
   },
   "DELETE /merchants/{id}": { path: { id: merchant_id } },
   "POST /merchants/{id}/pause": {
@@ -134,8 +138,13 @@ const FLOWS: Record<string, Example> = {
   "GET /configurations/{config_id}": { path: { config_id: SAMPLE.configuration_id }, response: records.CONFIGURATION },
   "PUT /configurations/{config_id}": {
     path: { config_id: SAMPLE.configuration_id },
-    request: { call_end_time: "20:00", max_retry: 3 },
-    response: { ...records.CONFIGURATION, call_end_time: "20:00", max_retry: 3 },
+    request: { call_end_time: "20:00", max_retry: 3, duplicates: { within_hours: 24, policy: "answer_first" } },
+    response: {
+      ...records.CONFIGURATION,
+      call_end_time: "20:00",
+      max_retry: 3,
+      duplicates: { within_hours: 24, policy: "answer_first" },
+    },
   },
   "DELETE /configurations/{config_id}": { path: { config_id: SAMPLE.configuration_id } },
 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
-import type { Stage } from "../../../local/harness/stage.ts";
+import { until, type Stage } from "../../../local/harness/stage.ts";
 import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
 import { audioCall, type AudioCall } from "../fixtures/audio-call.ts";
 import { conversationStage } from "../fixtures/conversation-stage.ts";
@@ -86,4 +86,18 @@ describe.each(Object.entries(PIPELINES))("a callee who asks not to be called aga
       expect(talk).toMatchObject({ do_not_call: true, decided: "do_not_call", ended_by: "agent", errors: [] });
     },
   );
+});
+
+test("the wish is kept before its settlement is through: a process that dies in between leaves it to the sweep", async () => {
+  world.settleFails = Infinity;
+  const p = await world.prepare(stage, TEMPLATE);
+  const caller = await opened(p);
+  caller.press(KEY);
+  const kept = await until(
+    "the wish to be kept",
+    async () => (await stage.bus.call("conversation.salvage", { call_ref: p.call_ref })).talk?.do_not_call,
+  );
+  expect([kept, world.settled.some((s) => s.lead_id === p.lead_id)]).toEqual([true, false]);
+  world.settleFails = 0;
+  expect((await world.settledOf(p.lead_id)).facts.talk).toMatchObject({ do_not_call: true });
 });

@@ -1,5 +1,6 @@
 import type { By } from "../../../shared/contracts/records/identity.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
+import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
 import type { CalleeCap } from "../../../shared/contracts/merchants.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
@@ -27,7 +28,9 @@ const MAX_AGE_SECONDS = 86_400;
 /** What these parts may be asked with. */
 interface Asked {
   pushes: { template_id: string }[];
-  pairs: { phone_number: string }[];
+  pairs: { phone_number: string; merchant_id?: string | null }[];
+  merchant_id: string;
+  phone_number: string;
   merchant_ids: string[];
   template_ids: string[];
   template_id: string;
@@ -70,6 +73,20 @@ function policiesOf({ paused, cap }: Pick<Platform, "paused" | "cap">, merchant_
   };
 }
 
+/** What the blacklist says: of listed numbers, and of what callees asked of merchants, unless it forgets that. */
+function blacklistAnswers(listed: ReadonlyMap<string, number>, keepsWishes: boolean): Answers {
+  const wishes = new Set<string>();
+  return {
+    check: ({ pairs }) => ({
+      listed: pairs.map((p) => listed.has(p.phone_number) || wishes.has(`${p.merchant_id} ${p.phone_number}`)),
+    }),
+    recordWish: ({ merchant_id, phone_number }) => {
+      if (keepsWishes) wishes.add(`${merchant_id} ${phone_number}`);
+      return { added: true };
+    },
+  };
+}
+
 /** The parts of the deployment that are not under test: configurations, the blacklist, merchants, the audit log. They never fail, but what they say changes. */
 export class Platform {
   /** The cap on calls per callee of every merchant. */
@@ -81,19 +98,26 @@ export class Platform {
   readonly paused = new Map<string, Said<boolean>[]>();
   /** When a number was listed. */
   readonly listed = new Map<string, number>();
+  /** Whether every conversation ends with its callee's wish not to be called again. */
+  readonly #wishful: boolean;
   readonly gateway: Process;
   readonly #stage: Stage;
   readonly #bus: SimBus;
   readonly #config: Process;
 
-  /** `cap`: on calls per callee, of every merchant. */
-  constructor(stage: Stage, bus: SimBus, cap?: CalleeCap) {
+  /** `cap`: on calls per callee, of every merchant. `wishes`: every callee who is asked anything asks not to be called again; kept, or forgotten by a mutant. */
+  constructor(
+    stage: Stage,
+    bus: SimBus,
+    { cap, wishes }: { cap?: CalleeCap | undefined; wishes?: "kept" | "forgotten" | undefined } = {},
+  ) {
     this.#stage = stage;
     this.cap = cap ?? null;
+    this.#wishful = wishes !== undefined;
     this.#bus = bus;
     this.gateway = this.#part("gateway", {});
     this.#config = this.#part("config", this.#configAnswers());
-    this.#part("blacklist", { check: ({ pairs }) => ({ listed: pairs.map((p) => this.listed.has(p.phone_number)) }) });
+    this.#part("blacklist", blacklistAnswers(this.listed, wishes !== "forgotten"));
     this.#part("merchants", { pauses: ({ merchant_ids }) => policiesOf(this, merchant_ids, stage.world.now) });
     this.#part("auth", { record: () => ({}) });
     const { random } = stage.world;
@@ -129,7 +153,7 @@ export class Platform {
       reseller_id,
       merchant_id,
       retry_on,
-      nodes: nodes(DECISIONS[i] ?? DECISIONS[0]),
+      nodes: nodes(this.#wishful ? DO_NOT_CALL : (DECISIONS[i] ?? DECISIONS[0])),
       initial_node: "ask",
       global_functions: [],
       limits: { max_call_seconds: MAX_CALL_SECONDS, idle_seconds: 4, max_age_seconds: MAX_AGE_SECONDS },

@@ -3,6 +3,7 @@ import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { callingWindowOf, windowState } from "../../../shared/calling-window.ts";
 import type { DialDecision } from "../actors/carrier-records.ts";
 import type { Deeds } from "../actors/operators.ts";
+import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
 import { isRecord } from "../../../shared/json.ts";
 import { decisionOf, type Platform, type Said } from "../actors/platform.ts";
 import type { Scene } from "../engine/scene.ts";
@@ -110,7 +111,21 @@ function decisionViolations(platform: Platform, d: DialDecision, lead: LeadDoc |
   return [{ invariant: "I15", what: `${d.ref} was dialled although an attempt before had decided ${word}` }];
 }
 
-/** What broke the invariants of single dials: windows and pauses (I5), limits (I6), aborts (I8), the blacklist (I10), decisions (I15). */
+/** I20: before the claim, an attempt of the same merchant was settled whose callee, of this number, had asked not to be called again. */
+function wishViolations(leads: ReadonlyMap<string, LeadDoc>, d: DialDecision, lead: LeadDoc | undefined): Finding[] {
+  const claimed = lead?.history?.find((h) => h.event === "claimed" && h.details["claim_no"] === d.claim_no)?.at;
+  if (!lead || !claimed) return [];
+  const asked = [...leads.values()].find(
+    (l) =>
+      l.merchant_id === lead.merchant_id &&
+      l.phone_number === d.to &&
+      l.outcome === DO_NOT_CALL &&
+      (l.finished_at?.getTime() ?? Infinity) < claimed.getTime() - SKEW_MS,
+  );
+  return asked ? [{ invariant: "I20", what: `${d.ref} was dialled although ${asked._id} had heard not to call` }] : [];
+}
+
+/** What broke the invariants of single dials: windows and pauses (I5), limits (I6), aborts (I8), the blacklist (I10), decisions (I15), wishes (I20). */
 export function dialViolations(scene: Scene, platform: Platform, deeds: Deeds): Finding[] {
   const leads = new Map(scene.database.docs<LeadDoc>("leads").map((l) => [l._id, l]));
   const calls = new Map(scene.database.docs<CallDoc>("calls").map((c) => [c._id, c]));
@@ -124,6 +139,7 @@ export function dialViolations(scene: Scene, platform: Platform, deeds: Deeds): 
       ...inWindow,
       ...blacklistViolations(platform, d, lead),
       ...decisionViolations(platform, d, lead),
+      ...wishViolations(leads, d, lead),
       ...(late === null ? [] : [{ invariant: "I8", what }]),
     ];
   });

@@ -173,6 +173,14 @@ export const CAP_MUTATIONS: Record<string, Change> = {
   },
 };
 
+/** The mutation whose blacklist answers that a wish is listed, and lists nothing. */
+export const WISH_FORGOTTEN = "wish-forgotten";
+
+/** The same for callees who ask not to be called again. */
+export const WISH_MUTATIONS: Record<string, Change> = {
+  [WISH_FORGOTTEN]: (o) => o,
+};
+
 /** The same for guards that storms of few leads seldom need: a steady load on an account finds them. */
 export const LOAD_MUTATIONS: Record<string, Change> = {
   /** A permit that is given back takes the one before it along. */

@@ -6,7 +6,14 @@ import { connectCarrier, deploy } from "./deployment.ts";
 import { InvariantChecker, type Violation } from "../checks/invariant-checker.ts";
 import { Database } from "./database.ts";
 import { unfinishedWork } from "../checks/unfinished-work.ts";
-import { CAP_MUTATIONS, LOAD_MUTATIONS, MUTATIONS, WEATHER } from "../checks/mutations.ts";
+import {
+  CAP_MUTATIONS,
+  LOAD_MUTATIONS,
+  MUTATIONS,
+  WEATHER,
+  WISH_FORGOTTEN,
+  WISH_MUTATIONS,
+} from "../checks/mutations.ts";
 import { Operators } from "../actors/operators.ts";
 import { Platform } from "../actors/platform.ts";
 import { seeded } from "./random.ts";
@@ -37,6 +44,8 @@ export interface RunHow {
   load?: Load | undefined;
   /** The cap on calls per callee of every merchant; absent: none. */
   cap?: CalleeCap | undefined;
+  /** Every callee who talks to us asks not to be called again. */
+  wishes?: boolean;
 }
 
 /** Days to begin on: plain ones, and the hours of daylight saving's beginning and end in several zones. */
@@ -73,7 +82,7 @@ function sceneFor(seed: number, how: RunHow): Scene {
   const stage = new Stage(world);
   stage.writeMs = how.load?.write_ms ?? 0;
   stage.farMs = how.load?.far_ms ?? 0;
-  const all = { ...MUTATIONS, ...LOAD_MUTATIONS, ...CAP_MUTATIONS };
+  const all = { ...MUTATIONS, ...LOAD_MUTATIONS, ...CAP_MUTATIONS, ...WISH_MUTATIONS };
   const change = how.mutation === undefined ? undefined : all[how.mutation];
   if (how.mutation !== undefined && !change)
     throw new Error(`no mutation is called ${how.mutation}; there are ${Object.keys(all).join(", ")}`);
@@ -178,7 +187,10 @@ export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome>
   const { stage } = scene;
   const { world } = stage;
   setScene(scene);
-  const platform = new Platform(stage, scene.bus, how.cap);
+  const platform = new Platform(stage, scene.bus, {
+    cap: how.cap,
+    wishes: how.wishes ? (how.mutation === WISH_FORGOTTEN ? "forgotten" : "kept") : undefined,
+  });
   const operators = new Operators(scene, platform);
   const checker = new InvariantChecker(scene, platform);
   deploy(scene);

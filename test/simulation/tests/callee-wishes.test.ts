@@ -1,0 +1,34 @@
+import { openFleet, type Fleet } from "../engine/fleet.ts";
+import { WISH_MUTATIONS } from "../checks/mutations.ts";
+
+/** The services that ship, in simulated storms, where every callee who talks to us asks not to be called again. */
+const PATIENCE_MS = 240_000;
+const SEEDS = Array.from({ length: 40 }, (_, i) => i + 1);
+let fleet: Fleet;
+beforeAll(() => {
+  fleet = openFleet(2);
+});
+afterAll(async () => {
+  await fleet.close();
+});
+
+it(
+  "nobody is called again by the merchant whom they asked not to: their waiting leads end as BLACKLISTED",
+  async () => {
+    const runs = await Promise.all(SEEDS.map((seed) => fleet.once(seed, { wishes: true })));
+    expect(runs.flatMap(({ seed, violations }) => violations.map((v) => ({ seed, ...v })))).toEqual([]);
+    const total = (what: string): number => runs.reduce((sum, { tally }) => sum + (tally[what] ?? 0), 0);
+    expect(total("outcome do_not_call")).toBeGreaterThan(SEEDS.length / 2);
+    expect(total("outcome BLACKLISTED")).toBeGreaterThan(0);
+  },
+  PATIENCE_MS,
+);
+
+it.each(Object.keys(WISH_MUTATIONS))(
+  "a mutant calls them again: %s",
+  async (mutation) => {
+    const runs = await Promise.all(SEEDS.map((seed) => fleet.once(seed, { wishes: true, mutation })));
+    expect([...new Set(runs.flatMap(({ violations }) => violations.map((v) => v.invariant)))]).toEqual(["I20"]);
+  },
+  PATIENCE_MS,
+);
