@@ -12,6 +12,8 @@ import { rootLog } from "../../../shared/process/log.ts";
 import { provideDeps } from "../../../shared/process/process-deps.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { until } from "../../../local/harness/stage.ts";
+import { needing } from "../../fixtures/database-abilities.ts";
+import { servedBy } from "../../fixtures/query-plan.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
@@ -72,6 +74,21 @@ async function called(to: string, hours_ago: number, over: Partial<DialJob> = {}
   await d.calls.updateOne({ _id: refOf(order) }, { $set: { created_at, deadline_at } });
   return lastAnswerAt(deadline_at);
 }
+
+const callsOf = (to: string, max_calls_per_callee: object) =>
+  d.stage.bus.call("dialer.calleeCalls", {
+    callees: [{ reseller_id: "r1", merchant_id: null, to, max_calls_per_callee }],
+  });
+
+needing("plans", () => {
+  test("calls to a callee are counted by an index, newest first, without a sort", async () => {
+    const { to } = d.order(BUSY);
+    expect(await servedBy(d.stage.uri, "calls", () => callsOf(to, { per_week: 3 }))).toEqual({
+      index: "counted_by_callee",
+      sorted: false,
+    });
+  });
+});
 
 describe("a merchant's cap on calls per callee", () => {
   const max_calls_per_callee = { per_day: 1 };
@@ -187,10 +204,7 @@ describe("a merchant's cap on calls per callee", () => {
     const { to } = d.order(BUSY);
     const counts_from = await called(to, 1);
     await called(to, 30);
-    const ask = (cap: object) =>
-      d.stage.bus.call("dialer.calleeCalls", {
-        callees: [{ reseller_id: "r1", merchant_id: null, to, max_calls_per_callee: cap }],
-      });
+    const ask = (cap: object) => callsOf(to, cap);
     expect(await ask({ per_day: 1, per_week: 9 })).toEqual({
       callees: [{ day: 1, week: 2, free_at: plusSeconds(counts_from, 24 * HOUR).toISOString() }],
     });
