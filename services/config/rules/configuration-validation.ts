@@ -5,7 +5,7 @@ import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import type { Settings } from "../configurations/configurations.model.ts";
-import { checkOf } from "./json-schema-validation.ts";
+import { issueChecker } from "../../../shared/validator.ts";
 
 const optional = Type.Optional;
 const Path = Type.String({ minLength: 1, maxLength: 200 });
@@ -34,7 +34,7 @@ export const PreCheck = Strict({
   max_defers: optional(Type.Integer({ minimum: 0, maximum: 100 })),
 });
 
-const preCheckIssues = checkOf(PreCheck);
+const preCheckIssues = issueChecker(PreCheck);
 
 const NOT_A_NUMBER = "is not a valid phone number in E.164, such as +14155550100";
 const NOT_A_ZONE = "is no IANA time zone; write it like Europe/Paris";

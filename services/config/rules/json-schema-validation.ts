@@ -1,9 +1,9 @@
-import vm from "node:vm";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import type { TSchema } from "../../../shared/contracts/define.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { issuesOf } from "../../../shared/validator.ts";
+import { isOverLimit, withinCpuTime } from "../../../shared/process/cpu-limit.ts";
 
 /** A JSON Schema 2020-12 as a client wrote it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ export const MAX_SCHEMA_BYTES = 64 * 1024;
 export const MAX_SCHEMA_DEPTH = 32;
 /** Most issues reported of one value; more would add no information. */
 const MAX_ISSUES = 100;
-/** Longest time a client's schema may take to check a value, or to be compiled. */
+/** Most processor time that a client's schema may take to check a value, or to be compiled, ms. */
 const CHECK_MS = 250;
 const COMPILE_MS = 2000;
 
@@ -24,21 +24,6 @@ const INTRICATE = /"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|
 const meta = new Ajv2020({ strict: false, logger: false, allErrors: true });
 formats.default(meta);
 
-const timed = new vm.Script("run()");
-const context = vm.createContext({});
-
-/** Runs synchronous work under a time limit; a timer could not end a pattern that backtracks. */
-function within<T>(ms: number, run: () => T): T {
-  context["run"] = run;
-  try {
-    return timed.runInContext(context, { timeout: ms }) as T;
-  } finally {
-    context["run"] = undefined;
-  }
-}
-
-const isTimeout = (error: unknown): boolean =>
-  error instanceof Object && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
 const isCircle = (error: unknown): boolean => error instanceof Object && "name" in error && error.name === "RangeError";
 const sentence = (error: unknown): string =>
   error instanceof Object && "message" in error ? String(error.message) : String(error);
@@ -54,7 +39,7 @@ function compile(schema: JsonSchema | TSchema): ValidateFunction {
     addUsedSchema: false,
   });
   formats.default(ajv);
-  return within(COMPILE_MS, () => ajv.compile(schema));
+  return withinCpuTime(COMPILE_MS, () => ajv.compile(schema));
 }
 
 function depthOf(value: unknown, limit: number): number {
@@ -106,7 +91,7 @@ export function schemaIssues(schema: JsonSchema, path: string): ValidationIssue[
     compile(schema);
     return [];
   } catch (error) {
-    if (isTimeout(error)) return [{ path, message: "takes too long to compile; make it simpler" }];
+    if (isOverLimit(error)) return [{ path, message: "takes too long to compile; make it simpler" }];
     return [{ path, message: isCircle(error) ? "refers to itself without end" : `can't be used: ${sentence(error)}` }];
   }
 }
@@ -121,12 +106,12 @@ export function checkOf(schema: JsonSchema | TSchema): Check {
   if (!INTRICATE.test(JSON.stringify(schema))) return judge;
   return (value) => {
     try {
-      return within(CHECK_MS, () => judge(value));
+      return withinCpuTime(CHECK_MS, () => judge(value));
     } catch (error) {
       return [
         {
           path: "",
-          message: isTimeout(error)
+          message: isOverLimit(error)
             ? "takes too long to check against the template's schema"
             : "can't be checked against the template's schema",
         },

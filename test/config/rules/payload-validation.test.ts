@@ -1,3 +1,4 @@
+import { cpuUsedMs } from "../../../shared/process/cpu-limit.ts";
 import { payloadCheck } from "../../../services/config/rules/payload-validation.ts";
 
 const closed = {
@@ -78,10 +79,10 @@ test.each<[string, Record<string, unknown>, unknown]>([
   ["endless recursion", { allOf: [{ $ref: "#/$defs/a" }], $defs: { a: { allOf: [{ $ref: "#/$defs/a" }] } } }, {}],
 ])("%s ends in a fault, soon", (_what, schema, payload) => {
   const check = payloadCheck(schema);
-  const started = performance.now();
+  const began = cpuUsedMs();
   expect(check(payload)).toEqual([
     { path: "payload", message: expect.stringContaining("against the template's schema") },
   ]);
-  expect(performance.now() - started).toBeLessThan(1500);
+  expect(cpuUsedMs() - began).toBeLessThan(1500);
   expect(payloadCheck(closed)({ name: "Ann" })).toEqual([]);
 });
