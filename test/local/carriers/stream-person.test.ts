@@ -85,9 +85,6 @@ test("a script: coughs and hums over the agent, breaks in with words, speaks wit
   expect(lines).toContain("Is that all?");
   const cut = row.transcript.find((t) => t.interrupted === true)!;
   expect(LONG.startsWith(`${cut.text} `)).toBe(true);
-  const clear = (await bench.entries("stream", sid)).find((e) => e["event"] === "clear")!;
-  expect(Number(clear["barge_ms"])).toBeGreaterThan(1_000); // the agent of this test clears after the words, not at their onset
-  expect(Number(clear["barge_ms"])).toBeLessThan(2_500);
   const closed = await closedStream(bench.entries, sid);
   expect(closed).toMatchObject({ clears: 1, status: "completed" });
   expect((await bench.entries("turn", sid)).length).toBe(1); // after the number: at the end of the words that broke in the agent was still speaking
