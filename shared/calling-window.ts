@@ -1,4 +1,3 @@
-import type { ConfigurationRecord } from "./contracts/records/configuration.ts";
 import { wallClock, type WallClock } from "./time/zone-offsets.ts";
 
 /**
@@ -86,6 +85,8 @@ function hoursHold({ start, end }: Rules, shown: number): boolean {
   return start < end ? tod >= start && tod < end : tod >= start || tod < end;
 }
 
+const isAlwaysOpen = ({ start, end, weekdays, holidays }: Rules): boolean => start === end && !weekdays && !holidays;
+
 const shutAt = (rules: Rules, shown: number): ShutBy | null =>
   dayShutBy(rules, shown) ?? (hoursHold(rules, shown) ? null : "hours");
 
@@ -124,22 +125,50 @@ export function wallDay(zone: string, at: Date): { date: string; weekday: number
   return { date: dateOf(shown), weekday: weekdayOf(shown) };
 }
 
-/** The window's state at an instant. Whether it is open is a function of the instant alone, so gaps and folds of daylight saving need no special case. */
-export function windowState(window: CallingWindow, at: Date): WindowState {
-  const rules = rulesOf(window);
-  const now = at.getTime();
-  const always = rules.start === rules.end && !rules.weekdays && !rules.holidays;
-  if (always) return { open: true, closes_at: null };
-  return shutAt(rules, rules.clock.shown(now)) === null
-    ? { open: true, closes_at: dated(firstAfter(rules, now, false)) }
-    : { open: false, opens_at: dated(firstAfter(rules, now, true)) };
+/** The windows of which no two have the same wall as far as is looked ahead: what one shows the others need not be asked for. */
+function differing(all: readonly Rules[], from: number): readonly Rules[] {
+  if (all.length === 1) return all;
+  const walls = new Map<string, Rules>();
+  for (const rules of all) {
+    const { clock } = rules;
+    const walk: number[] = [clock.shown(from) - from];
+    for (let at: number | null = from; at !== null;) {
+      at = clock.changeIn(at, from + LOOK_AHEAD_MS);
+      if (at !== null) walk.push(at, clock.shown(at) - at);
+    }
+    const wall = walk.join(" ");
+    if (!walls.has(wall)) walls.set(wall, rules);
+  }
+  return [...walls.values()];
 }
 
-/** The calling window of a configuration, in its own zone. */
-export const callingWindowOf = (c: ConfigurationRecord): CallingWindow => ({
-  start: c.call_start_time,
-  end: c.call_end_time,
-  zone: c.timezone,
-  ...(c.weekdays === undefined ? {} : { weekdays: c.weekdays }),
-  ...(c.holidays === undefined ? {} : { holidays: c.holidays }),
-});
+/** First instant from `from` on at which all are open; null: none within LOOK_AHEAD_DAYS. Each in turn moves the instant on to where it is open, until none has to. */
+function firstOpenInAll(all: readonly Rules[], from: number): number | null {
+  for (let at = from; at <= from + LOOK_AHEAD_MS;) {
+    let next = at;
+    for (const rules of all) {
+      const opens = firstAfter(rules, next, true);
+      if (opens === null) return null;
+      next = opens;
+    }
+    if (next === at) return at;
+    at = next;
+  }
+  return null;
+}
+
+/**
+ * The state at an instant of windows of the same hours and days on the walls of several zones: open while all of them are. Whether one is open is a
+ * function of the instant alone, so gaps and folds of daylight saving need no special case.
+ */
+export function openInAll(windows: readonly CallingWindow[], at: Date): WindowState {
+  const now = at.getTime();
+  const all = differing(windows.map(rulesOf), now);
+  if (all.some((rules) => shutAt(rules, rules.clock.shown(now)) !== null))
+    return { open: false, opens_at: dated(firstOpenInAll(all, now)) };
+  const closings = all.flatMap((rules) => (isAlwaysOpen(rules) ? [] : (firstAfter(rules, now, false) ?? [])));
+  return { open: true, closes_at: closings.length === 0 ? null : new Date(Math.min(...closings)) };
+}
+
+/** The state of one window at an instant. */
+export const windowState = (window: CallingWindow, at: Date): WindowState => openInAll([window], at);

@@ -2534,6 +2534,7 @@ export interface components {
             readonly timezone?: string;
             readonly weekdays?: readonly number[];
             readonly holidays?: readonly string[];
+            readonly respect_callee_timezone?: boolean;
             readonly enable_calling?: boolean;
             readonly enable_international_call?: boolean;
             readonly enable_inbound?: boolean;
@@ -2582,6 +2583,7 @@ export interface components {
             readonly timezone: string;
             readonly weekdays?: readonly number[];
             readonly holidays?: readonly string[];
+            readonly respect_callee_timezone?: boolean | null;
             readonly max_retry: number;
             /** @enum {unknown} */
             readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
@@ -2639,6 +2641,7 @@ export interface components {
                 readonly timezone: string;
                 readonly weekdays?: readonly number[];
                 readonly holidays?: readonly string[];
+                readonly respect_callee_timezone?: boolean | null;
                 readonly max_retry: number;
                 /** @enum {unknown} */
                 readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
@@ -2696,6 +2699,7 @@ export interface components {
             readonly timezone: string;
             readonly weekdays?: readonly number[];
             readonly holidays?: readonly string[];
+            readonly respect_callee_timezone?: boolean | null;
             readonly max_retry: number;
             /** @enum {unknown} */
             readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
@@ -2747,6 +2751,7 @@ export interface components {
             readonly timezone?: string | null;
             readonly weekdays?: readonly number[] | null;
             readonly holidays?: readonly string[] | null;
+            readonly respect_callee_timezone?: boolean | null;
             readonly enable_calling?: boolean | null;
             readonly enable_international_call?: boolean | null;
             readonly enable_inbound?: boolean | null;
@@ -2791,6 +2796,7 @@ export interface components {
             readonly timezone: string;
             readonly weekdays?: readonly number[];
             readonly holidays?: readonly string[];
+            readonly respect_callee_timezone?: boolean | null;
             readonly max_retry: number;
             /** @enum {unknown} */
             readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";

@@ -3,7 +3,7 @@ import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
 import type { ExecutionMode, LeadStatus } from "../../shared/contracts/records/lead.ts";
 import type { RetryPolicy } from "../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
-import type { CostItem } from "../../shared/contracts/leads.ts";
+import type { CostItem } from "../../shared/contracts/records/attempt.ts";
 
 /** The attempt a lead is in, or was in last: its plan, snapshotted at the claim. */
 export interface AttemptSnapshot {

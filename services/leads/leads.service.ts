@@ -16,7 +16,15 @@ import { resumeParked, wakeParked } from "./parked-leads.ts";
 import { pushKeySchema } from "./push/push-keys.model.ts";
 import { pushKeysRepository } from "./push/push-keys.repository.ts";
 import { push, pushMany } from "./push/push.ts";
-import { agingTemplates, dueLeads, dueQueues, expireLeads, giveMissingQueues, inFlight } from "./queues/due-queues.ts";
+import {
+  agingTemplates,
+  dueLeads,
+  dueQueues,
+  expireLeads,
+  giveMissingQueues,
+  inFlight,
+  requeue,
+} from "./queues/due-queues.ts";
 import { queuesRepository, type QueuesRepository } from "./queues/queues.repository.ts";
 
 /** Leads: their queue, their state machine, their record. */
@@ -63,6 +71,7 @@ export default service("leads", (service) => {
 
       heads: (p) => dueQueues(queues, p),
       dueOf: (p) => dueLeads(queues, p),
+      requeue: (p) => requeue(deps, queues, p),
       overrideOf: async ({ lead_id }) => ({ override: await queues.overrideOf(lead_id) }),
       inFlight: () => inFlight(queues),
       aging: (p) => agingTemplates(queues, p),

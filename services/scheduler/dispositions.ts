@@ -1,5 +1,6 @@
 import pLimit from "p-limit";
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
+import { chunks } from "../../shared/batching.ts";
 import { plusMs } from "../../shared/time/clock.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import type { DueLead } from "../../shared/contracts/records/lead.ts";
@@ -29,6 +30,8 @@ export type Deferred =
   | { kind: "slot"; queue: string; provider: Provider }
   /** Claimed leads that no dialer has: they and their slots are released, and the attempt does not count. `fault`: the code of the technical fault that was the cause. */
   | { kind: "attempts"; attempts: readonly ClaimedAttempt[]; after_ms: number; reason: string; fault?: string }
+  /** Leads that wait among callees of other time zones: they go into the right queue, so that they stand in nobody's way. */
+  | { kind: "misplaced"; lead_ids: readonly string[] }
   /** Slots that no call will use. */
   | { kind: "slots"; holders: readonly string[] };
 
@@ -79,6 +82,8 @@ export const SLOT_RECHECK_MS = 1000;
 const FAILED_QUEUE_REST_MS = 5000;
 /** A failure that was not repeated for this long is over: a queue is tried again sooner. */
 export const FAILURE_TTL_MS = 4 * FAILED_QUEUE_REST_MS;
+/** Leads put into another queue in one request. */
+const REQUEUED_AT_ONCE = 500;
 /** Leads dropped, or released, side by side. */
 const WRITES_AT_ONCE = 20;
 
@@ -133,11 +138,20 @@ export function createDispositions(deps: DispositionDeps): ApplyDispositions {
       );
   }
 
+  async function requeue(lead_ids: readonly string[]): Promise<void> {
+    for (const some of chunks(lead_ids, { maxItems: REQUEUED_AT_ONCE }))
+      await bus.call("leads.requeue", { lead_ids: some }).catch((error: unknown) => {
+        const fields = { event: "requeue.failed", leads: some.length, ...errorForLog(error) };
+        log.warn(fields, "leads in the queue of other callees' zones could not be moved; a later pass tries again");
+      });
+  }
+
   async function defer(d: Deferred): Promise<void> {
     if (d.kind === "queue") schedule.reschedule(d.queue, d.at);
     else if (d.kind === "failed_queue") restQueue(d.queue, d.error);
     else if (d.kind === "slot") schedule.awaitSlot(d.queue, d.provider, inMs(SLOT_RECHECK_MS));
     else if (d.kind === "attempts") await attempts.release(d);
+    else if (d.kind === "misplaced") await requeue(d.lead_ids);
     else await attempts.releaseSlots(d.holders);
   }
 

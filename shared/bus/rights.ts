@@ -92,6 +92,7 @@ const CALLERS: Callers = {
     summary: ["gateway"],
     abort: ["gateway"],
     resume: ["gateway"],
+    requeue: ["scheduler"],
     parked: ["gateway"],
     join: ["gateway"],
     speak: ["gateway"],

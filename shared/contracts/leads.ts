@@ -1,19 +1,5 @@
-import {
-  action,
-  E164,
-  IsoTime,
-  Json,
-  Nothing,
-  Nullable,
-  Strict,
-  Text,
-  Type,
-  Uuid,
-  type Static,
-  Id,
-  UpTo,
-} from "./define.ts";
-import { AttemptFacts, Evaluation } from "./records/attempt.ts";
+import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, Id, UpTo } from "./define.ts";
+import { AttemptFacts, CostItem, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./dialer.ts";
 import { By, NextCursor, PageParams } from "./records/identity.ts";
@@ -41,16 +27,6 @@ const Period = { from: Type.Optional(IsoTime), to: Type.Optional(IsoTime) };
 const Owned = { template_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)) };
 const Summaries = { count: Type.Integer(), leads: Type.Array(LeadSummary) };
 const Lease = Type.Integer({ minimum: 1, maximum: 20_000 });
-
-/** One item of what an attempt cost: the carrier's own figure, or by the price table. `minutes`: started ones; `price_per_minute` null: only the sum is known. */
-export const CostItem = Strict({
-  what: Type.Enum(["carrier", "price_table"]),
-  minutes: Nullable(Type.Integer({ minimum: 0 })),
-  price_per_minute: Nullable(Type.Number({ minimum: 0 })),
-  amount: Type.Number(),
-  currency: Type.String({ minLength: 1, maxLength: 10 }),
-});
-export type CostItem = Static<typeof CostItem>;
 
 /** Leads: queue, state machine, record. A transition answers `done`: false when the race was lost, which is no error. */
 export const leads = {
@@ -167,6 +143,12 @@ export const leads = {
         by_reference: Type.Optional(Type.Boolean()),
       }),
       Type.Object({ leads: Type.Array(DueLead), read: Type.Optional(Type.Integer()) }),
+    ),
+    /** Internal: waiting leads whose queue has callees in other time zones than theirs go into the right one (those of 0.2.0, or of an older table of zones). `moved`: how many did. */
+    requeue: action(
+      Strict({ lead_ids: Type.Array(Uuid, { minItems: 1, maxItems: 500 }) }),
+      Type.Object({ moved: Type.Integer() }),
+      { since: "0.3.0" },
     ),
     /** Internal, read only: what a playground lead changes of its template's configuration; null: nothing, or there is no such lead. */
     overrideOf: action(Strict({ lead_id: Uuid }), Type.Object({ override: Nullable(Json) }), { since: "0.3.0" }),

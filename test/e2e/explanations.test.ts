@@ -99,7 +99,9 @@ describe("explain, one lead of each kind", () => {
         (e: Explanation): boolean =>
           !e.eligible && e.gates.find((g) => g.verdict !== "pass")?.gate === gate;
       const to = (n: number, digits = "01"): string => `+1415555${String(70 + n)}${digits}`;
-      const shut = await template({ call_start_time: "03:00", call_end_time: "03:01", timezone: "Asia/Tokyo" });
+      const night = { call_start_time: "03:00", call_end_time: "03:01", timezone: "Asia/Tokyo" };
+      const shut = await template({ ...night, respect_callee_timezone: false });
+      const abroad = await template(night);
       const off = await template({ enable_calling: false });
       const bare = await template(null);
       const limited = await template({
@@ -114,6 +116,7 @@ describe("explain, one lead of each kind", () => {
       await show("has no number to dial", await push(plainOne, null), held("phone_number"));
       await show("was pushed with an initial_offset", await push(later, to(1)), held("due"));
       await show("waits for its calling window", await push(shut, to(2)), held("window"));
+      await show("is never in the window where it is", await push(abroad, to(11)), held("window"));
       await show("has calling switched off", await push(off, to(3)), held("calling_enabled"));
       await show("has a template without a configuration", await push(bare, to(4)), held("configuration"));
       await show("has a provider without a number", await push(lineless, to(5)), held("line"));

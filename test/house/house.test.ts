@@ -36,6 +36,7 @@ const PURE_FILES = [
   "services/conversation/evaluation/evaluation-prompt.ts",
   "services/conversation/evaluation/evaluation-result.ts",
   "services/gateway/docs/openapi.ts",
+  "shared/time/calling-clocks.ts",
   "shared/calling-window.ts",
   "shared/time/zone-offsets.ts",
   "shared/call-prices.ts",

@@ -27,7 +27,7 @@ Forecasts how the leads of a template would be called, by the scheduler's own ru
   --ring-seconds <n>        how long it rings before somebody answers (default 10)
   --ring-timeout <n>        how long it rings when nobody does, RING_TIMEOUT_SECONDS of the deployment (default 40)
   --calls-per-second <n>    what the provider's account may place, PROVIDER_…_CALLS_PER_SECOND; 0: no limit (default: asked of the deployment)
-  --to <number>             a number like those that are called: its country matters where international calls are off
+  --to <number>             a number like those that are called: its country matters where international calls are off, and its time zones where the callee's clock counts (respect_callee_timezone)
   --seed <n>                of the drawn times and answers; the same seed gives the same forecast (default 1)
   --url <url>, --token <t>  a deployment and a token of it (or CALLAGENT_TOKEN in the environment); default: the callagent that npm start runs here`;
 

@@ -24,6 +24,8 @@ export interface World {
   country: string | null;
   /** The merchant's; each lead is taken for another person whom nobody called before. Absent or null: none. */
   callee_cap?: CalleeCap | null;
+  /** Zones where the callees may be; absent: nothing is assumed of that. */
+  callee_zones?: readonly string[];
 }
 
 /** What is rehearsed: so many leads, all pushed at one instant. */
@@ -116,6 +118,7 @@ function admissionOf(world: World, r: Rehearsal, s: State, at: number, lead: Wai
     pauses: world.pauses,
     blacklisted: false,
     country: world.country,
+    callee_zones: world.callee_zones ?? [],
     slots: slotsNow(world, s.calls.size),
     rate: { limit: s.rate.limit, log: s.rate.log() },
     carrier: { limit: s.carrier.limit, log: s.carrier.log() },

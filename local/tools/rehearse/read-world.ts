@@ -1,6 +1,7 @@
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import { isUuid } from "../../../shared/ids.ts";
+import { zonesOf } from "../../../shared/numbering/callee-zones.ts";
 import { countryOf } from "../../../shared/phone.ts";
 import type { AnswerOf } from "../../../deploy/client/shapes.ts";
 import { ApiFailure, type Client } from "../api-client.ts";
@@ -162,6 +163,7 @@ export async function readWorld(
     callee_cap: merchant?.max_calls_per_callee ?? null,
     numbers,
     country,
+    callee_zones: to === null ? [] : zonesOf(to),
     calls_per_second,
     slots: slotsTo(country, numbers, plan.configuration),
   };

@@ -1,4 +1,5 @@
 import { DateTime } from "luxon";
+import { callingClocks } from "../../../shared/time/calling-clocks.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import type { GateName } from "../../../shared/contracts/records/explanation.ts";
 import type { Forecast, Rehearsal, World } from "./forecast.ts";
@@ -33,13 +34,17 @@ const WHY: Partial<Record<GateName, string>> = {
 
 const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /** The window in words: its hours, and its days where some are shut. */
-function windowSaid(c: ConfigurationRecord): string {
+function windowSaid(c: ConfigurationRecord, callee_zones: readonly string[]): string {
   const { weekdays = [], holidays = [] } = c;
   const hours = c.call_start_time === c.call_end_time ? "all day" : `${c.call_start_time}-${c.call_end_time}`;
   const some = weekdays.length > 0 && weekdays.length < DAYS.length;
   const days = some ? ` ${weekdays.map((day) => DAYS[day - 1]).join(" ")}` : "";
   const zone = hours === "all day" && !some && holidays.length === 0 ? "" : ` ${c.timezone}`;
-  return `${hours}${days}${zone}${holidays.length > 0 ? ` without ${plural(holidays.length, "holiday")}` : ""}`;
+  const callees = callingClocks(c, callee_zones)
+    .slice(1)
+    .map(({ window }) => window.zone);
+  const also = callees.length === 0 || zone === "" ? "" : `, and on the callee's clock (${callees.slice(0, 3).join(", ")}${callees.length > 3 ? ` and ${callees.length - 3} more` : ""})`; // prettier-ignore
+  return `${hours}${days}${zone}${also}${holidays.length > 0 ? ` without ${plural(holidays.length, "holiday")}` : ""}`;
 }
 
 const count = (n: number): string => n.toLocaleString("en-US");
@@ -117,7 +122,7 @@ const capOf = ({ callee_cap }: World): string => {
 function conditions({ world, rehearsal: r }: Reported): string[] {
   const c = world.plan.configuration;
   const slots = world.slots.home ?? world.slots;
-  const window = c ? windowSaid(c) : "no configuration";
+  const window = c ? windowSaid(c, world.callee_zones ?? []) : "no configuration";
   const rate =
     c?.rate_limit_enabled && c.rate_limit_max_calls !== null
       ? `${plural(c.rate_limit_max_calls, "call")} in ${c.rate_limit_window_seconds} s`

@@ -45,7 +45,7 @@ const hasFewerHolidays = (days: Partial<Settings>, than: Partial<Settings>): boo
   !(than.holidays ?? []).every((date) => [date, `-${date.slice(4)}`].some((of) => days.holidays?.includes(of)));
 
 const HOURS = ["call_start_time", "call_end_time", "timezone"] as const;
-const WINDOW = [...HOURS, "weekdays", "holidays"] as const;
+const WINDOW = [...HOURS, "weekdays", "holidays", "respect_callee_timezone"] as const;
 
 /** Whether some days are shut: in another zone they are other days. */
 const hasDays = ({ weekdays, holidays }: Partial<Settings>): boolean =>
@@ -71,6 +71,9 @@ export function liftingFields(stored: Settings, fields: Partial<Settings>, defau
       : []),
     ...(hasMoreDays(merged, stored) ? ["weekdays"] : []),
     ...(hasFewerHolidays(merged, stored) ? ["holidays"] : []),
+    ...(fields.respect_callee_timezone === false && stored.respect_callee_timezone !== false
+      ? ["respect_callee_timezone"]
+      : []),
     ...(lifts ? ["enforce_blacklist"] : []),
   ];
 }

@@ -5,6 +5,7 @@ import type { ConfigurationDoc, Settings } from "../configurations/configuration
 const DEFAULTS = {
   weekdays: [1, 2, 3, 4, 5, 6, 7],
   holidays: [] as string[],
+  respect_callee_timezone: null,
   enable_calling: true,
   enable_international_call: true,
   enable_inbound: false,

@@ -1,6 +1,6 @@
 import { parseCallPrices } from "../../../shared/call-prices.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
-import type { CostItem } from "../../../shared/contracts/leads.ts";
+import type { CostItem } from "../../../shared/contracts/records/attempt.ts";
 import { pricePolled, priced } from "../call/call-state-machine.ts";
 import { handleOf, type CallDoc } from "../call/calls.model.ts";
 import type { Price } from "../carriers/carrier-port.ts";

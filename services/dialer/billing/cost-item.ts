@@ -1,5 +1,5 @@
 import { pricePerMinute, type CallPrices } from "../../../shared/call-prices.ts";
-import type { CostItem } from "../../../shared/contracts/leads.ts";
+import type { CostItem } from "../../../shared/contracts/records/attempt.ts";
 import { countryOf } from "../../../shared/phone.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import type { Price } from "../carriers/carrier-port.ts";

@@ -147,6 +147,7 @@ export const CONFIGURATION = {
   timezone: "Europe/Berlin",
   weekdays: [1, 2, 3, 4, 5],
   holidays: ["--01-01", "--12-25", "2027-03-26"],
+  respect_callee_timezone: null,
   max_retry: 2,
   calling_provider: "PROVIDER_ONE",
   enable_calling: true,

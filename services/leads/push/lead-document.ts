@@ -49,6 +49,7 @@ export function documentOf(
     merchant_id: template.merchant_id ?? merchantOf(by, lead) ?? null,
     template_id: template.template_id,
     configurations_override,
+    phone_number: phone,
   };
   return {
     _id: id,
@@ -58,7 +59,6 @@ export function documentOf(
     request_id: lead.request_id,
     queue: queueName({ _id: id, ...of }, template.merchant_id === null ? "reseller" : "merchant"),
     ...QUEUED_STATE,
-    phone_number: phone,
     payload,
     payload_bytes: Buffer.byteLength(JSON.stringify(payload)),
     execution_mode: mode,

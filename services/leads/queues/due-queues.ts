@@ -6,7 +6,8 @@ import { expiryFrom } from "../rules/faults.ts";
 import { drop } from "../rules/lead-state-machine.ts";
 import { shownOverride, toDue } from "../lists/lead-views.ts";
 import type { LeadDeps } from "../deps.ts";
-import { partsOf, queueOf } from "../rules/queue-names.ts";
+import { announceQueues } from "./queue-notice.ts";
+import { partsOf, queueOf, rightQueue } from "../rules/queue-names.ts";
 import type { HeadDoc, Overrides, QueuesRepository } from "./queues.repository.ts";
 
 const toHead = (d: HeadDoc): QueueHead => ({
@@ -128,3 +129,14 @@ export async function agingTemplates(
 /** One pass over leads that a version without queues wrote; they wait like all others then. True when there were as many as one pass takes. */
 export const giveMissingQueues = async (queues: QueuesRepository): Promise<boolean> =>
   (await queues.giveQueues(queueOf, BATCH)) === BATCH;
+
+/** Leads that wait among callees of other time zones go into the right queue; how many did. */
+export async function requeue(
+  { bus }: Pick<LeadDeps, "bus">,
+  queues: QueuesRepository,
+  { lead_ids }: ParamsOf<"leads.requeue">,
+): Promise<ResultOf<"leads.requeue">> {
+  const moved = await queues.requeue(lead_ids, rightQueue);
+  announceQueues({ bus }, moved);
+  return { moved: moved.length };
+}

@@ -25,6 +25,9 @@ export type DueDoc = Pick<
   | "payload_bytes"
 > &
   Partial<Pick<LeadDoc, "configurations_override">>;
+/** A waiting lead, as far as its queue goes. */
+export type QueuedDoc = Pick<LeadDoc, "_id" | "queue" | "template_id" | "merchant_id" | "phone_number"> &
+  Pick<LeadDoc, "configurations_override"> & { due_at: Date };
 /** A range of queue names. */
 export interface Names {
   $gt?: string;
@@ -51,6 +54,8 @@ export interface QueuesRepository {
   firstToExpire(behind: string): Promise<Pick<LeadDoc, "template_id" | "expiry_from"> | null>;
   /** Gives unfinished leads of a template that an older version wrote what their age counts from, at most `limit`. */
   giveExpiry(template_id: string, from: (lead: LeadDoc) => Date, limit: number): Promise<void>;
+  /** Puts waiting leads into other queues; those that were not in the right one. */
+  requeue(lead_ids: readonly string[], right: (lead: QueuedDoc) => string): Promise<QueuedDoc[]>;
   /** Gives waiting leads that have none a queue, at most `limit`; how many had none. */
   giveQueues(nameOf: (lead: LeadDoc) => string, limit: number): Promise<number>;
 }
@@ -78,6 +83,14 @@ const DUE = {
   claim_no: 1,
   execution_mode: 1,
   payload_bytes: 1,
+} as const;
+const QUEUED = {
+  queue: 1,
+  template_id: 1,
+  merchant_id: 1,
+  phone_number: 1,
+  configurations_override: 1,
+  due_at: 1,
 } as const;
 /** What is needed to end a lead, or to name its queue. */
 const BRIEF = { history: 0, meta: 0 } as const;
@@ -144,6 +157,13 @@ export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
         { $group: { _id: "$template_id", count: { $sum: 1 } } },
       ]);
       return groups.map(({ _id, count }) => ({ template_id: _id, count }));
+    },
+    async requeue(lead_ids, right) {
+      const found = await model.find({ _id: { $in: lead_ids }, due_at: { $gt: EVER } }, QUEUED).lean<QueuedDoc[]>();
+      const moved = found.flatMap((lead) => (right(lead) === lead.queue ? [] : [{ ...lead, was: lead.queue, queue: right(lead) }])); // prettier-ignore
+      const named = moved.map(({ _id, was, queue }) => ({ filter: { _id, queue: was }, update: { $set: { queue } } }));
+      if (named.length > 0) await updateEach(model, named);
+      return moved;
     },
     async giveQueues(nameOf, limit) {
       const without = await model

@@ -3,6 +3,7 @@ import type { ConfigurationRecord } from "../../../shared/contracts/records/conf
 import { CALLEE_BUSY, FORMER_CALL_OPEN, type GateName } from "../../../shared/contracts/records/explanation.ts";
 import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/records/lead.ts";
 import type { ResultOf } from "../../../shared/bus/bus.ts";
+import { zonesOf } from "../../../shared/numbering/callee-zones.ts";
 import { isShortNumber } from "../../../shared/numbering/short-number.ts";
 import { MS_PER_SECOND, plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import { drop, hold, notJudged, pass, type Ruling } from "./gate-verdict.ts";
@@ -39,6 +40,8 @@ export interface GateInputs extends CalleeCapInputs {
   plan: Plan | null;
   pauses: { deployment: Pause; merchant: Pause };
   blacklisted: boolean | null;
+  /** Zones where the callee may be; absent: by the lead's number. */
+  callee_zones?: readonly string[];
   /** ISO country of the callee; null: it belongs to none. */
   country: string | null;
   slots: SlotAvailability | null;
@@ -242,7 +245,7 @@ export const RULES: Readonly<Record<GateName, (f: GateInputs) => Ruling>> = {
         ? pass("Calling is enabled.")
         : hold("Calling is switched off in the configuration (enable_calling); switch it on.", null),
     ),
-  window: (f) => configured(f, (c) => windowRuling(c, f.at)),
+  window: (f) => configured(f, (c) => windowRuling(c, f.callee_zones ?? zonesOf(f.lead?.phone_number ?? ""), f.at)),
   blacklist: (f) =>
     ofLead(f, () =>
       configured(f, (c) => {

@@ -27,22 +27,27 @@ export const CAP_PART = 0.1;
 /** Branches whose turn is kept; beyond it the longest unused ones begin anew. */
 const MAX_BRANCHES = 20_000;
 
-/** Whose turn it was, by branch (reseller, merchant): the child that was served last. */
+/** Whose turn it was, by branch (reseller, merchant, template): the child that was served last. */
 export type Turns = Cache<string>;
 
 /** Turns of which none was taken yet. */
 export const newTurns = (): Turns => recencyCache<string>({ max: MAX_BRANCHES });
 
-/** A reseller, a merchant or a queue. `children` are in the order of their turns. */
+/** A reseller, a merchant, a template or a queue. `children` are in the order of their turns. */
 interface Branch {
   path: string;
   leaf: Candidate | null;
   children: Map<string, Branch>;
 }
 
-const levelsOf = (c: Candidate): [string, string, string] => [c.reseller_id, c.merchant_id ?? "", c.queue];
+const levelsOf = (c: Candidate): [string, string, string, string] => [
+  c.reseller_id,
+  c.merchant_id ?? "",
+  c.template_id,
+  c.queue,
+];
 
-/** The order of turns: by reseller, merchant and queue. */
+/** The order of turns: by reseller, merchant, template and queue. */
 function byLevels(a: Candidate, b: Candidate): number {
   const others = levelsOf(b);
   for (const [i, name] of levelsOf(a).entries()) {
@@ -57,10 +62,11 @@ function grow(candidates: readonly Candidate[]): Branch {
   const root: Branch = { path: "", leaf: null, children: new Map() };
   for (const c of candidates) {
     let at = root;
-    for (const name of levelsOf(c)) {
+    const levels = levelsOf(c);
+    for (const [i, name] of levels.entries()) {
       const child = at.children.get(name) ?? {
         path: `${at.path}/${name}`,
-        leaf: name === c.queue ? c : null,
+        leaf: i === levels.length - 1 ? c : null,
         children: new Map(),
       };
       at.children.set(name, child);
@@ -93,7 +99,7 @@ function serve(b: Branch, turns: Turns, can: (c: Candidate) => boolean): Candida
 }
 
 /**
- * How many leads each queue may send now: round robin over resellers, their merchants and their queues. A template with
+ * How many leads each queue may send now: round robin over resellers, their merchants, their templates and the queues of each. A template with
  * max(CAP_AT_LEAST, CAP_PART of all) leads in flight is served only with what no other takes. `turns` is kept from pass to
  * pass, and changed.
  */

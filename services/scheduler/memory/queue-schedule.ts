@@ -1,9 +1,17 @@
 import { recencyCache } from "../../../shared/cache.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
-import type { QueueHead } from "../../../shared/contracts/records/lead.ts";
+import { CALLEE_MARK, OWN_QUEUE, type QueueHead } from "../../../shared/contracts/records/lead.ts";
+import { zonesOfMark } from "../../../shared/numbering/callee-zones.ts";
 
 /** A queue and its owner; that never changes. */
 export type Queue = Omit<QueueHead, "due_at">;
+
+/** The zones where all callees of a queue may be, by its name: none where nothing is known of them; undefined for a playground lead's own queue, whose lead says it. */
+export function calleeZonesOf(queue: string): readonly string[] | undefined {
+  if (queue.startsWith(OWN_QUEUE)) return undefined;
+  const [, mark] = queue.split(CALLEE_MARK);
+  return mark === undefined ? [] : zonesOfMark(mark);
+}
 
 /** Queues kept; beyond it the oldest are forgotten. */
 const MAX_QUEUES = 50_000;

@@ -5,6 +5,8 @@ import type { DueLead } from "../../../shared/contracts/records/lead.ts";
 import type { AdmissionInputs, QueueInputs } from "../admission-inputs.ts";
 import { admitLead, type Admission } from "../admission/admission.ts";
 import type { GateInputs } from "../admission/gates.ts";
+import { zonesOf } from "../../../shared/numbering/callee-zones.ts";
+import { calleeZonesOf } from "../memory/queue-schedule.ts";
 import type { Dropped, StageResult } from "../dispositions.ts";
 import type { PickedLead } from "./pick-fairly.ts";
 
@@ -41,6 +43,12 @@ export const droppedLead = (
   { outcome, reason }: Extract<Admission, { verdict: "dropped" }>,
 ): Dropped => ({ inputs, lead, outcome, reason });
 
+/** Whether a lead waits among callees of other time zones: the window may be closed for it alone, and it would stand in the way of the others. */
+function isMisplaced({ inputs: { queue } }: PickedLead["open"], { phone_number }: DueLead): boolean {
+  const zones = calleeZonesOf(queue.queue);
+  return zones !== undefined && zones.join(" ") !== zonesOf(phone_number).join(" ");
+}
+
 /** Judges the picked leads one by one. A lead that a gate defers stays due; its queue is scheduled already. */
 export async function admitLeads(
   picked: readonly PickedLead[],
@@ -50,6 +58,7 @@ export async function admitLeads(
   const listed = await blacklisted(picked, deps);
   const ok: AdmittedLead[] = [];
   const dropped: Dropped[] = [];
+  const misplaced: string[] = [];
   picked.forEach(({ open, lead }, i) => {
     const { plan, pauses } = open.inputs;
     const gate_inputs: GateInputs = {
@@ -67,6 +76,8 @@ export async function admitLeads(
     if (admission.verdict === "dropped") dropped.push(droppedLead(open.inputs, lead, admission));
     else if (admission.verdict === "admitted" && plan?.configuration)
       ok.push({ open, lead, plan, configuration: plan.configuration, gate_inputs });
+    else if (admission.verdict === "deferred" && admission.gate === "window" && isMisplaced(open, lead))
+      misplaced.push(lead.lead_id);
   });
-  return { ok, deferred: [], dropped };
+  return { ok, deferred: misplaced.length === 0 ? [] : [{ kind: "misplaced", lead_ids: misplaced }], dropped };
 }

@@ -5,7 +5,7 @@ import { partyKey, partyOf, type AdmissionInputs, type QueueInputs } from "../ad
 import { admitQueue, type Admission } from "../admission/admission.ts";
 import type { LimitState, SlotAvailability } from "../admission/gates.ts";
 import type { Deferred, StageResult } from "../dispositions.ts";
-import type { Queue } from "../memory/queue-schedule.ts";
+import { calleeZonesOf, type Queue } from "../memory/queue-schedule.ts";
 
 /** A queue whose leads may be read: no gate defers all of them. */
 export interface OpenQueue {
@@ -42,12 +42,14 @@ const LIMIT_GATES = ["rate_limit", "carrier_limit"] as const;
  * called outside the window by the one or the other, and when that ends is not known.
  */
 function admissionAt(
-  { plan, pauses }: QueueInputs,
+  { queue: { queue }, plan, pauses }: QueueInputs,
   slots: SlotAvailability | null,
   now: Date,
   held: { ahead_ms: number } | null,
 ): Admission {
-  const judge = (at: Date): Admission => admitQueue({ at, plan, pauses, slots, rate: null, carrier: null });
+  const callee_zones = calleeZonesOf(queue) ?? [];
+  const judge = (at: Date): Admission =>
+    admitQueue({ at, plan, pauses, callee_zones, slots, rate: null, carrier: null });
   const verdict = judge(now);
   if (held === null || verdict.verdict !== "admitted") return verdict;
   const other = judge(plusMs(now, held.ahead_ms));

@@ -1,7 +1,7 @@
 import pLimit from "p-limit";
 import type { ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
-import { callingWindowOf } from "../../../shared/calling-window.ts";
 import { codeOf, isFailure } from "../../../shared/errors.ts";
+import { zonesOf } from "../../../shared/numbering/callee-zones.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import { ringableState } from "../admission/window-gate.ts";
@@ -31,7 +31,7 @@ export function orderOf(
   now: Date,
   ahead_ms = 0,
 ): Order {
-  const window = ringableState(callingWindowOf(configuration), now);
+  const window = ringableState(configuration, zonesOf(claimed.phone_number), now);
   const closes_at = window.open && window.closes_at ? plusMs(window.closes_at, -Math.max(0, ahead_ms)) : null;
   return {
     lead_id: claimed.lead_id,

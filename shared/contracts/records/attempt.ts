@@ -136,3 +136,13 @@ export const noFacts = (ended: CarrierEnd): AttemptFacts => ({
   error: null,
   pre_check_results: [],
 });
+
+/** One item of what an attempt cost: the carrier's own figure, or by the price table. `minutes`: started ones; `price_per_minute` null: only the sum is known. */
+export const CostItem = Strict({
+  what: Type.Enum(["carrier", "price_table"]),
+  minutes: Nullable(Type.Integer({ minimum: 0 })),
+  price_per_minute: Nullable(Type.Number({ minimum: 0 })),
+  amount: Type.Number(),
+  currency: Type.String({ minLength: 1, maxLength: 10 }),
+});
+export type CostItem = Static<typeof CostItem>;

@@ -79,6 +79,8 @@ const otherFields = {
   /** Days of the calling window, on the calendar of the same zone. */
   weekdays: Weekdays,
   holidays: Holidays,
+  /** Whether the window holds on the callee's clock too, in every zone where the number may be; absent: for numbers outside of the country of `timezone`. */
+  respect_callee_timezone: Type.Boolean(),
   enable_calling: Type.Boolean(),
   enable_international_call: Type.Boolean(),
   enable_inbound: Type.Boolean(),
@@ -136,6 +138,8 @@ export const ConfigurationRecord = Type.Object({
   /** Absent: a config service of 0.2.0 answers; every day counts. */
   weekdays: Type.Optional(Weekdays),
   holidays: Type.Optional(Holidays),
+  /** null: for numbers outside of the country of `timezone`. */
+  respect_callee_timezone: Type.Optional(Nullable(Type.Boolean())),
   max_retry: Type.Integer(),
   calling_provider: ProviderEnum,
   enable_calling: Type.Boolean(),

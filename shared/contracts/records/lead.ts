@@ -96,7 +96,10 @@ export type WaitingLead = Static<typeof WaitingLead>;
 /** The names of playground leads' own queues: this, then the lead's id. All others begin with their template's id, and sort before them. */
 export const OWN_QUEUE = "p:";
 
-/** A queue with a waiting lead, and its owner: one for each template (a reseller's template serving several merchants: one for each of them), and one of its own for each playground
+/** Ends the name of a queue whose callees may all be in the same time zones: this, then the prefix of phone numbers that stands for them (numbering/callee-zones.ts). */
+export const CALLEE_MARK = "~";
+
+/** A queue with a waiting lead, and its owner: one for each template (a reseller's template serving several merchants: one for each of them), for callees in one set of time zones, and one of its own for each playground
  *  lead with a configuration of its own. Whose it is say the fields beside its name. */
 export const QueueHead = Type.Object({
   queue: UpTo(110),

@@ -108,6 +108,7 @@ test("defaults are filled in, the deployment's zone too", () => {
     timezone: "Europe/Paris",
     weekdays: [1, 2, 3, 4, 5, 6, 7],
     holidays: [],
+    respect_callee_timezone: null,
     enable_calling: true,
     enable_international_call: true,
     enable_inbound: false,

@@ -28,6 +28,14 @@ test.each<[string, Partial<Settings>, Record<string, unknown>, Record<string, un
     { holidays: ["--04-03", "--05-01", "--12-25"] },
   ],
   ["that of this year does not stand for each", workdays, { holidays: ["2026-12-25", "2026-04-03"] }, {}],
+  [
+    "the callee's clock stays where it may count",
+    {},
+    { respect_callee_timezone: false, max_retry: 1 },
+    { max_retry: 1 },
+  ],
+  ["for a test number it is left aside", {}, { respect_callee_timezone: false, test_number: true }, { respect_callee_timezone: false }], // prettier-ignore
+  ["it may be made to count", { respect_callee_timezone: false }, { respect_callee_timezone: true }, { respect_callee_timezone: true }], // prettier-ignore
   ["in another zone the days are others, all day too", { ...allDay, ...workdays }, { timezone: "Asia/Tokyo" }, {}],
   ["all day on every day is the same in each zone", allDay, { timezone: "Asia/Tokyo" }, { timezone: "Asia/Tokyo" }],
 ])("%s", (_what, stored, override, changed) => {

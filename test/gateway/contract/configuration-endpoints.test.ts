@@ -80,6 +80,7 @@ describe("create", () => {
         timezone: "UTC",
         weekdays: [1, 2, 3, 4, 5, 6, 7],
         holidays: [],
+        respect_callee_timezone: null,
         enable_calling: true,
         enable_international_call: true,
         enable_inbound: false,

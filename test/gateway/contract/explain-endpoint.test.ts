@@ -16,7 +16,7 @@ const made = async (path: string, body: object): Promise<string> => {
   if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status}: ${answer.text}`);
   return String(answer.body["id"] ?? answer.body["lead_call_tracker_id"]);
 };
-const world = async (reseller_id: string, merchant_id: string): Promise<string> => {
+const world = async (reseller_id: string, merchant_id: string, settings: object = {}): Promise<string> => {
   const template_id = await made("/templates", {
     reseller_id,
     merchant_id,
@@ -35,12 +35,14 @@ const world = async (reseller_id: string, merchant_id: string): Promise<string> 
     template_id,
     initial_offset: 0,
     retry_offset: 60,
+    respect_callee_timezone: false,
     call_start_time: "09:00",
     call_end_time: "18:00",
     timezone: "UTC",
     max_retry: 1,
     calling_provider: "PROVIDER_ONE",
     enable_calling: false,
+    ...settings,
   });
   return made("/leads", {
     request_id: "order-1",
@@ -96,6 +98,20 @@ describe("GET /leads/{lead_id}/explain", () => {
       `${date(2)}T22:00:00.000Z`,
       expect.objectContaining({ verdict: "hold", until: `${date(3)}T09:00:00.000Z` }),
     ]);
+  });
+
+  test("where the callee's clock counts, explain says which clock held the lead", async () => {
+    const abroad = { timezone: "Europe/Berlin", respect_callee_timezone: undefined };
+    const id = await world(http.reseller_id, http.merchant_id, abroad);
+    const day = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
+    const answer = await explain(id, `?at=${day}T11:00:00Z`);
+    expect(gate(answer, "window")).toMatchObject({
+      verdict: "hold",
+      detail: expect.stringMatching(
+        /^The calling window 09:00-18:00 America\/Los_Angeles, where the callee may be, is closed/,
+      ),
+      values: { clock: "callee", clock_zone: "America/Los_Angeles", callee_zones: ["America/Los_Angeles"] },
+    });
   });
 
   test("at an instant after it expires it is dropped, and no later gate is judged", async () => {

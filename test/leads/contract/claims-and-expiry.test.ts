@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { DueLead } from "../../../shared/contracts/records/lead.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
-import { leadsStage, TEMPLATE, type LeadsStage } from "../../fixtures/leads-stage.ts";
+import { leadsStage, QUEUE, TEMPLATE, type LeadsStage } from "../../fixtures/leads-stage.ts";
 
 let at: LeadsStage;
 const leads = () => at.db.collection<LeadDoc>("leads");
@@ -34,7 +34,7 @@ describe("claiming many", () => {
   test("of two callers with the same leads each lead goes to one; answers are in order, nulls where the race was lost", async () => {
     for (let i = 0; i < 50; i++) await pushed();
     await at.clock.advance(30_000);
-    const due = await dueOf(TEMPLATE);
+    const due = await dueOf(QUEUE);
     const [forward, backward] = await Promise.all([claims(due), claims(due.toReversed())]);
     const mine = forward.claimed.map((c) => c?.lead_id ?? null);
     const others = backward.claimed.map((c) => c?.lead_id ?? null).toReversed();
@@ -47,7 +47,7 @@ describe("claiming many", () => {
   });
   test("a lead named twice is claimed once; one that is not due yet, or was seen otherwise, not at all", async () => {
     await pushed();
-    const [early] = await dueOf(TEMPLATE, 1, 30_000);
+    const [early] = await dueOf(QUEUE, 1, 30_000);
     expect((await claims([early!])).claimed).toEqual([null]);
     await at.clock.advance(30_000);
     expect((await claims([{ ...early!, claim_no: 1 }])).claimed).toEqual([null]);
@@ -78,7 +78,7 @@ describe("expiry", () => {
     ];
     const called = await pushed();
     await at.clock.advance(30_000);
-    await claims((await dueOf(TEMPLATE)).filter((d) => d.lead_id === called));
+    await claims((await dueOf(QUEUE)).filter((d) => d.lead_id === called));
     const { _id: other } = await planted(old[0]!);
     const before = iso();
     await at.clock.advance(1);

@@ -7,7 +7,7 @@ import type { DueLead, QueueHead } from "../../../shared/contracts/records/lead.
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { NEVER_AGES } from "../../../services/leads/rules/faults.ts";
 import { freshDatabase, until as eventually } from "../../../local/harness/stage.ts";
-import { leadsStage, M, R, TEMPLATE, type LeadsStage } from "../../fixtures/leads-stage.ts";
+import { leadsStage, M, QUEUE, R, TEMPLATE, type LeadsStage } from "../../fixtures/leads-stage.ts";
 import { needing } from "../../fixtures/database-abilities.ts";
 
 let at: LeadsStage;
@@ -67,7 +67,7 @@ describe("queues", () => {
     await at.clock.advance(30_000);
     expect(await everyHead(false, 10)).toEqual([
       {
-        queue: TEMPLATE,
+        queue: QUEUE,
         template_id: TEMPLATE,
         reseller_id: R,
         merchant_id: M,
@@ -85,7 +85,7 @@ describe("queues", () => {
         .map((l) => l.lead_id)
         .sort(),
     ).toEqual([own, row].sort());
-    expect((await dueOf(TEMPLATE)).map((l) => l.lead_id)).toEqual([plain]);
+    expect((await dueOf(QUEUE)).map((l) => l.lead_id)).toEqual([plain]);
   });
 
   test("heads come in the order of names, page by page, none twice and none left out", async () => {
@@ -137,7 +137,7 @@ describe("schedulers are told", () => {
     });
   test("of a push, of each queue of a bulk push with what is due first, of a lead given back and of one to be tried again", async () => {
     const id = await pushed();
-    expect(await heard(1, id)).toEqual([{ lead_id: id, queue: TEMPLATE, due_at: iso(30_000) }]);
+    expect(await heard(1, id)).toEqual([{ lead_id: id, queue: QUEUE, due_at: iso(30_000) }]);
     const rows = [
       at.input(),
       at.input(),
@@ -150,17 +150,17 @@ describe("schedulers are told", () => {
       [results[0]?.lead_call_tracker_id, iso(30_000)],
       [results[2]?.lead_call_tracker_id, iso(30_000)],
     ]);
-    expect(told[0]?.queue).toBe(TEMPLATE);
+    expect(told[0]?.queue).toBe(QUEUE);
     expect(told[1]?.queue).toContain(results[2]?.lead_call_tracker_id);
 
     await at.clock.advance(30_000);
-    const mine = (await dueOf(TEMPLATE)).filter((d) => d.lead_id === id);
+    const mine = (await dueOf(QUEUE)).filter((d) => d.lead_id === id);
     await claims(mine);
     await at.stage.bus.call("leads.release", { lead_id: id, claim_no: 1, due_at: iso(), reason: "carrier_limit" });
-    expect((await heard(2, id)).at(-1)).toEqual({ lead_id: id, queue: TEMPLATE, due_at: iso() });
-    await claims((await dueOf(TEMPLATE)).filter((d) => d.lead_id === id));
+    expect((await heard(2, id)).at(-1)).toEqual({ lead_id: id, queue: QUEUE, due_at: iso() });
+    await claims((await dueOf(QUEUE)).filter((d) => d.lead_id === id));
     await at.stage.bus.call("leads.settle", { lead_id: id, claim_no: 2, facts: noFacts("busy") });
-    expect((await heard(3, id)).at(-1)).toEqual({ lead_id: id, queue: TEMPLATE, due_at: iso(60_000) });
+    expect((await heard(3, id)).at(-1)).toEqual({ lead_id: id, queue: QUEUE, due_at: iso(60_000) });
   });
 });
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { exportable } from "../../../services/leads/attempts/annotation.ts";
-import { partsOf, queueName, queueOf } from "../../../services/leads/rules/queue-names.ts";
+import { partsOf, queueName, queueOf, rightQueue } from "../../../services/leads/rules/queue-names.ts";
 
 const lead = (over: object = {}) => ({
   _id: "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
@@ -31,19 +31,22 @@ describe("the queue of a lead", () => {
         fc.boolean(),
         fc.constantFrom("merchant" as const, "reseller" as const),
         fc.boolean(),
-        (_id, template_id, merchant_id, upper, whose, own) => {
+        fc.constantFrom(null, "+12125551234", "+4915112345678", "+18005551234", "+870773111632"),
+        (_id, template_id, merchant_id, upper, whose, own, phone_number) => {
           const name = queueName(
             {
               _id,
               template_id: upper ? template_id.toUpperCase() : template_id,
               merchant_id,
               configurations_override: own ? {} : null,
+              phone_number,
             },
             whose,
           );
           expect(name.length).toBeLessThanOrEqual(64);
           const within = (kind: boolean) => partsOf(kind).filter(({ from, to }) => name >= from && name < to).length;
           expect([within(own), within(!own)]).toEqual([1, 0]);
+          expect(rightQueue({ queue: name, phone_number })).toBe(name);
         },
       ),
     );

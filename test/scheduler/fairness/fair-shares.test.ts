@@ -42,6 +42,12 @@ describe("round robin", () => {
     );
   });
 
+  test("a template whose callees are in many time zones gets the share of one", () => {
+    const zones = Array.from({ length: 9 }, (_, i) => candidate("r", "m", `a~${i}`, { template_id: "a" }));
+    const shares = fairShares(newTurns(), [...zones, candidate("r", "m", "b")], supply(20));
+    expect([shares.get("b"), sum(shares)]).toEqual([10, 20]);
+  });
+
   const world = fc.array(
     fc.record({
       r: fc.integer({ min: 0, max: 3 }),

@@ -4,6 +4,7 @@ import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
 import type { CalleeCap } from "../../../shared/contracts/merchants.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import { told, ZONES, zoned } from "./callee-clock.ts";
 import { flowTemplate } from "../../fixtures/flow-template.ts";
 import type { SimBus } from "../engine/bus.ts";
 import { Process, simulatedIds, type Stage } from "../engine/process.ts";
@@ -178,7 +179,7 @@ export class Platform {
           retry_offset: random.pick([1, 5, 20, 45]),
           call_start_time: "00:00",
           call_end_time: "00:00",
-          timezone: random.pick(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe"]),
+          ...zoned(random.pick(ZONES), i === 1, this.#stage.world.now),
           max_retry: random.whole(0, 3),
           calling_provider: "PROVIDER_ONE",
           enable_calling: true,
@@ -265,7 +266,7 @@ export class Platform {
             max_age_seconds: MAX_AGE_SECONDS,
             max_call_seconds: MAX_CALL_SECONDS,
             retry_on: template.retry_on,
-            configuration: this.configuration(id),
+            configuration: told(this.configuration(id)),
           };
         }),
       }),

@@ -1,6 +1,8 @@
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
-import { callingWindowOf, windowState } from "../../../shared/calling-window.ts";
+import { callingClocks } from "../../../shared/time/calling-clocks.ts";
+import { windowState } from "../../../shared/calling-window.ts";
+import { zonesOf } from "../../../shared/numbering/callee-zones.ts";
 import type { DialDecision } from "../actors/carrier-records.ts";
 import type { Deeds } from "../actors/operators.ts";
 import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
@@ -38,14 +40,14 @@ function instantBefore(scene: Scene, at: number, ms: number): number {
   return since;
 }
 
-/** I5: the window, the switches and the pauses, as they were when the attempt was prepared. */
+/** I5: the window on every clock that counts, the switches and the pauses, as they were when the attempt was prepared. */
 function windowViolations(scene: Scene, platform: Platform, d: DialDecision, lead: LeadDoc, call?: CallDoc): Finding[] {
   const found: Finding[] = [];
   const since = instantBefore(scene, d.at, STALE_MS);
   const about = [d.at, d.at - SKEW_MS, d.at + SKEW_MS].map((ms) => new Date(ms));
   const open = heldWithin(platform.configurations.get(lead.template_id), since, d.at, (c) => {
-    const window = callingWindowOf(c);
-    return c.enable_calling && about.some((at) => windowState(window, at).open);
+    const windows = callingClocks(c, zonesOf(d.to)).map((clock) => clock.window);
+    return c.enable_calling && about.some((at) => windows.every((window) => windowState(window, at).open));
   });
   if (!open) found.push({ invariant: "I5", what: `${d.ref} was dialled outside the window, or while calling was off` });
   if (call?.dial_until && call.dial_until.getTime() + SKEW_MS < d.at)

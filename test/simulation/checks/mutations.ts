@@ -61,6 +61,8 @@ const longAgo = (v: unknown): unknown => {
   return { $concatArrays: [[new Date(0)], [new Date(0)], ...later] };
 };
 
+/** The mutation whose scheduler is told that the callee's clock does not count. */
+export const CALLEE_ZONE_IGNORED = "callee-zone-ignored";
 /** The mutation whose carrier does not ask `may_leave`. */
 export const LEAVES_LATE = "leaves-late";
 
@@ -157,6 +159,8 @@ export const MUTATIONS: Record<string, Change> = {
   },
   /** Instants come from the own wall clock of each process. */
   [OWN_CLOCK]: (o) => o,
+  /** Nobody asks what time it is where the callee is. */
+  [CALLEE_ZONE_IGNORED]: (o) => o,
   /** A report counts as handed over and was not written down. */
   "delivery-not-stored": (o) => (o.verb === "insert" && o.collection === "deliveries" ? null : o),
 };

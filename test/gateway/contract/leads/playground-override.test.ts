@@ -29,7 +29,7 @@ async function templateWith(settings: object): Promise<string> {
     retry_offset: 60,
     call_start_time: "09:00",
     call_end_time: "17:00",
-    timezone: "UTC",
+    respect_callee_timezone: false,
     max_retry: 2,
     calling_provider: "PROVIDER_ONE",
     ...settings,

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { forecast, type Rehearsal, type World } from "../../../../local/tools/rehearse/forecast.ts";
 import { createHeap } from "../../../../local/tools/rehearse/time-heap.ts";
-import { callingWindowOf, windowState } from "../../../../shared/calling-window.ts";
+import { callingClocks } from "../../../../shared/time/calling-clocks.ts";
+import { windowState } from "../../../../shared/calling-window.ts";
 import type { ConfigurationRecord } from "../../../../shared/contracts/records/configuration.ts";
 
 const ID = "7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00";
@@ -250,7 +251,7 @@ describe("forecast", () => {
         for (const [i, at] of ordered.entries()) {
           if (i >= l.max) expect(at - ordered[i - l.max]!).toBeGreaterThanOrEqual(l.window * 1000);
           if (l.cps > 0 && i >= l.cps) expect(at - ordered[i - l.cps]!).toBeGreaterThanOrEqual(1000);
-          expect(windowState(callingWindowOf(c), new Date(at)).open).toBe(true);
+          for (const { window } of callingClocks(c, [])) expect(windowState(window, new Date(at)).open).toBe(true);
         }
         for (const d of dials)
           expect(dials.filter((o) => o.at <= d.at && o.ends_at > d.at).length).toBeLessThanOrEqual(l.slots);
