@@ -134,6 +134,12 @@ describe("attempts that stop before the carrier is asked", () => {
     await clock.advance(10_000);
     expect(names(order).filter((n) => n === "numbers.releaseMany")).toHaveLength(1);
   });
+  test("the blacklist is asked for the merchant whose call it is, so that what callees asked of it counts", async () => {
+    const order = d.order("01", { merchant_id: "merchant-1" });
+    d.script.listed = true;
+    await dial(order);
+    expect(await toldIs(d, order, "blacklist.check")).toEqual({ to: order.to, merchant_id: "merchant-1" });
+  });
   test("a listed number is dialled when the configuration says so, and nobody is asked", async () => {
     const order = d.order("06", { enforce_blacklist: false });
     d.script.listed = true;

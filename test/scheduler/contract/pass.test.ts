@@ -194,6 +194,16 @@ test("blacklisted while queued: dropped, or dialled when the blacklist is not en
   await dials(1);
 });
 
+test("a callee who asked this merchant not to call again: their lead in RETRY ends; another merchant's is dialled", async () => {
+  const lead = { phone_number: "+14155552698", status: "RETRY", attempt_count: 1, claim_no: 1 } as const;
+  s.put(52, lead);
+  s.put(53, { ...lead, merchant_id: "n" });
+  await dials(1);
+  await s.run("a drop", () => s.of("drop").length > 0);
+  expect(s.of("drop")).toEqual([expect.objectContaining({ lead_id: id(52), outcome: "BLACKLISTED" })]);
+  expect(s.dialled()).toEqual([id(53)]);
+});
+
 test("a template that is gone: its leads end", async () => {
   s.plans.delete(T);
   s.stage.bus.broadcast("config.changed", { template_id: T });
