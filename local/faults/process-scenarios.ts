@@ -1,4 +1,5 @@
-import { crowded } from "../harness/invariants.ts";
+import { gather } from "../harness/evidence.ts";
+import { crowded } from "../harness/sliding-windows.ts";
 import { after, until } from "../harness/stage.ts";
 import { abortedRang, disagreements, ringsTwice, unfinished, unreported } from "./judge.ts";
 import type { Scenario } from "./scenario.ts";
@@ -88,7 +89,7 @@ async function dialersKilled(scene: Scene): Promise<string[]> {
   await pushed;
   await product.injectFault(null);
   const found = await verdict(scene);
-  return [...crowded("the carrier account", await product.ledgerCalls(), PER_SECOND, SECOND_MS), ...found];
+  return [...crowded("the carrier account", (await gather(product)).calls, PER_SECOND, SECOND_MS), ...found];
 }
 
 const REPORTS = 20;

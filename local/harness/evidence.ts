@@ -8,6 +8,7 @@ import type { DeliveryDoc } from "../../services/webhook/deliveries/deliveries.m
 import { isRecord, textOf } from "../../shared/json.ts";
 import type { EndedLead } from "./outcome-agreement.ts";
 import type { LedgerCall, Product } from "./product.ts";
+import { withSending } from "./sliding-windows.ts";
 import type { Delivered } from "../tools/sink/recording-sink.ts";
 
 /** A configuration as it was stored last. */
@@ -46,14 +47,14 @@ export function endedLead({ _id, outcome, meta }: LeadDoc): EndedLead {
 }
 
 /** Reads it all, from the database itself and not through any proxy. */
-export async function gather(product: Pick<Product, "stack" | "sink" | "ledgerCalls">): Promise<Evidence> {
+export async function gather(product: Pick<Product, "stack" | "sink" | "ledgerCalls" | "log">): Promise<Evidence> {
   const client = await MongoClient.connect(product.stack.mongoUri);
   try {
     const all = <Doc extends object>(collection: string): Promise<Doc[]> =>
       client.db().collection(collection).find().toArray() as unknown as Promise<Doc[]>;
     const configurations = await all<ConfigurationDoc>("configurations");
     return {
-      calls: await product.ledgerCalls(),
+      calls: withSending(await product.ledgerCalls(), product.log),
       delivered: product.sink.delivered,
       refused: product.sink.refused,
       sinkUrl: product.sink.url,

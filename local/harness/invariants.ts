@@ -2,13 +2,11 @@ import type { Progress } from "../tools/demo/lead-run.ts";
 import { endedLead, gather, holdsFor, unrest, type Evidence } from "./evidence.ts";
 import { outcomeDisagreements } from "./outcome-agreement.ts";
 import type { LedgerCall, Product } from "./product.ts";
+import { crowded } from "./sliding-windows.ts";
 import { until } from "./stage.ts";
 
 const QUIET_MS = 90_000;
 const POLL_MS = 250;
-/** The carrier writes a request down this much after it was sent, so two can seem closer than they were: a machine that is full holds it up longer. */
-const LEDGER_LAG_MS = 150;
-const LEDGER_LAG_OF_WINDOW = 0.1;
 /** Listed this long before a dial, a number is known to the gate that comes right before the intent. */
 const LISTING_SEEN_MS = 1000;
 const SECOND_MS = 1000;
@@ -97,19 +95,6 @@ function inWindow({ calls, leads, configurations }: Evidence): string[] {
       ? []
       : [`I5 ${call.reference} was dialled at ${call.placed_at}, outside ${start}-${end}`];
   });
-}
-
-/** Faults where more than `most` of these calls were placed in one sliding window. */
-export function crowded(what: string, calls: readonly LedgerCall[], most: number, windowMs: number): string[] {
-  const at = calls.map((c) => time(c.placed_at)).toSorted((a, b) => a - b);
-  const lagMs = Math.max(LEDGER_LAG_MS, windowMs * LEDGER_LAG_OF_WINDOW);
-  const first = at.find((t, i) => {
-    const later = at[i + most];
-    return later !== undefined && later - t < windowMs - lagMs;
-  });
-  return first === undefined
-    ? []
-    : [`I6 more than ${most} dials of ${what} within ${windowMs} ms of ${new Date(first).toISOString()}`];
 }
 
 /** I6: no sliding window holds more dials than it may: of a configuration, and of the carrier account (0: no limit). */

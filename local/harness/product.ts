@@ -43,6 +43,8 @@ export interface LedgerCall {
   reference: string | null;
   answered: boolean;
   placed_at: string;
+  /** The dialer logged right before it sent the request; absent: its log is not at hand. */
+  sent_after?: string;
   answered_at: string | null;
   ended_at: string | null;
   ended_by: string | null;
