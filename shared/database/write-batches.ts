@@ -1,4 +1,4 @@
-import type { Model } from "mongoose";
+import mongoose, { type Model } from "mongoose";
 import { isDuplicateKey, isGivenUp, writeErrorsOf } from "./database-errors.ts";
 
 /*
@@ -21,8 +21,45 @@ const TRIES = 8;
 
 const byText = (a: unknown, b: unknown): number => (String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0);
 
+/** The driver's error where it can't put a document into any request; it throws that for a whole batch, before anything is sent. Null: it can. */
+function unwritable(doc: object): unknown {
+  try {
+    mongoose.mongo.BSON.serialize(doc);
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** A document that was not inserted. */
+interface Refusal {
+  index: number;
+  fault: unknown;
+  error: unknown;
+}
+
+/** After a failure without results: where documents of the batch are the reason, the others are inserted without them. Throws the failure where none is. */
+async function withoutUnwritable<Doc extends { _id: string }>(
+  model: Model<Doc>,
+  docs: readonly Doc[],
+  failure: unknown,
+): Promise<Refusal[]> {
+  const guilty = docs.flatMap((doc, index): Refusal[] => {
+    const error = unwritable(doc);
+    return error === null ? [] : [{ index, fault: error, error }];
+  });
+  if (guilty.length === 0 || guilty.length === docs.length) throw failure;
+  const at = new Set(guilty.map(({ index }) => index));
+  const rest = [...docs.entries()].filter(([index]) => !at.has(index));
+  const refused = await refusalsOf(
+    model,
+    rest.map(([, doc]) => doc),
+  );
+  return [...guilty, ...refused.map(({ index, ...of }) => ({ ...of, index: rest[index]?.[0] ?? index }))];
+}
+
 /** Inserts what can be inserted, each document for itself; the refusals, each with the index of its document. Throws where no result is known. */
-async function refusalsOf<Doc extends { _id: string }>(model: Model<Doc>, docs: readonly Doc[]) {
+async function refusalsOf<Doc extends { _id: string }>(model: Model<Doc>, docs: readonly Doc[]): Promise<Refusal[]> {
   const inOrder = [...docs.entries()].sort(([, a], [, b]) => byText(a._id, b._id));
   try {
     await model.insertMany(
@@ -32,7 +69,7 @@ async function refusalsOf<Doc extends { _id: string }>(model: Model<Doc>, docs: 
     return [];
   } catch (error) {
     const refused = writeErrorsOf(error);
-    if (refused === null) throw error;
+    if (refused === null) return withoutUnwritable(model, docs, error);
     return refused.map((fault) => ({ index: inOrder[fault.index]?.[0] ?? fault.index, fault, error }));
   }
 }
@@ -61,12 +98,18 @@ export async function insertNew<Doc extends { _id: string }>(
   return fresh;
 }
 
-/** Makes each write whose filter holds, all in one request. Throws the driver's error when one was refused; the others are made all the same. */
+/** Makes each write whose filter holds, all in one request. Throws the driver's error when one was refused, or can't be sent at all; the others are made all the same. */
 export async function updateEach<Doc>(model: Model<Doc>, writes: readonly DocumentWrite[]): Promise<void> {
   const inOrder = writes
     .toSorted((a, b) => byText(a.filter["_id"], b.filter["_id"]))
     .map((updateOne) => ({ updateOne }));
-  await model.bulkWrite(inOrder as Parameters<Model<Doc>["bulkWrite"]>[0], { ordered: false });
+  try {
+    await model.bulkWrite(inOrder as Parameters<Model<Doc>["bulkWrite"]>[0], { ordered: false });
+  } catch (error) {
+    const rest = writeErrorsOf(error) === null ? writes.filter((write) => unwritable(write) === null) : [];
+    if (rest.length > 0 && rest.length < writes.length) await updateEach(model, rest);
+    throw error;
+  }
 }
 
 /**

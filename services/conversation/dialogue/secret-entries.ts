@@ -1,5 +1,6 @@
 import { collectionOf, type Flow } from "./flow.ts";
 import { MAX_SECRET_ENTRIES, type DialogueState, type CallerInput } from "./dialogue-state.ts";
+import { unstorableIn } from "../../../shared/storable.ts";
 
 /**
  * DTMF entered in a node with a secret collection. Variables get it, and so does the model unless a transition consumed it: the
@@ -79,11 +80,10 @@ function masked(s: DialogueState, value: unknown): unknown {
   return value;
 }
 
-/** The variables the conversation has set, secrets masked. */
+/** The variables the conversation has set, secrets masked. One that no document can hold (of a function's answer, or a model's invention) is left out. */
 export const maskedVariables = (s: DialogueState): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(s.extracted).map(([name, value]) => [
-      name,
-      s.secret_variables.includes(name) ? MASK : masked(s, value),
-    ]),
+    Object.entries(s.extracted)
+      .filter(([name, value]) => unstorableIn({ [name]: value }) === null)
+      .map(([name, value]) => [name, s.secret_variables.includes(name) ? MASK : masked(s, value)]),
   );

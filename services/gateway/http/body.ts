@@ -1,5 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { fail } from "../../../shared/errors.ts";
+import { isRecord } from "../../../shared/json.ts";
+import { unstorableIn } from "../../../shared/storable.ts";
 
 /** Largest body taken. */
 export const BODY_LIMIT_BYTES = 262_144;
@@ -51,6 +53,18 @@ export function textOf(bytes: Uint8Array): string | null {
   }
 }
 
+/** Fields whose contents the leads service judges with the lead that they are part of. */
+const JUDGED_WITH_LEAD: readonly string[] = ["payload", "configurations_override"];
+
+/** VALIDATION_FAILED for a property that no document can hold. */
+function refuseUnstorable(value: unknown): void {
+  const rest = isRecord(value)
+    ? Object.fromEntries(Object.entries(value).filter(([name]) => !JUDGED_WITH_LEAD.includes(name)))
+    : value;
+  const unstorable = unstorableIn(rest);
+  if (unstorable) fail("VALIDATION_FAILED", `${unstorable.path} ${unstorable.message}.`, { errors: [unstorable] });
+}
+
 /** Removes `__proto__` properties at any depth and refuses what is nested too deep. Works on the parsed value, without recursion. */
 function disarm(value: unknown): void {
   const open: { value: unknown; depth: number }[] = [{ value, depth: 1 }];
@@ -65,7 +79,7 @@ function disarm(value: unknown): void {
   }
 }
 
-/** A JSON body's value; undefined for no body. UNSUPPORTED_MEDIA_TYPE, MALFORMED_JSON, VALIDATION_FAILED (too deep). */
+/** A JSON body's value; undefined for no body. UNSUPPORTED_MEDIA_TYPE, MALFORMED_JSON, VALIDATION_FAILED (too deep, or of names that no document can hold). */
 export function parseJson(bytes: Buffer, headers: IncomingMessage["headers"]): unknown {
   if (bytes.length === 0) return undefined;
   const encoding = headers["content-encoding"];
@@ -76,7 +90,7 @@ export function parseJson(bytes: Buffer, headers: IncomingMessage["headers"]): u
   return jsonValue(bytes);
 }
 
-/** The value that bytes of JSON stand for. MALFORMED_JSON, VALIDATION_FAILED (too deep). */
+/** The value that bytes of JSON stand for. MALFORMED_JSON, VALIDATION_FAILED (too deep, or of names that no document can hold). */
 export function jsonValue(bytes: Buffer): unknown {
   const text = textOf(bytes);
   if (text === null) return fail("MALFORMED_JSON", "It is not UTF-8 text.");
@@ -87,5 +101,6 @@ export function jsonValue(bytes: Buffer): unknown {
     fail("MALFORMED_JSON", "It is not valid JSON; check quotes, commas and brackets.");
   }
   disarm(value);
+  refuseUnstorable(value);
   return value;
 }

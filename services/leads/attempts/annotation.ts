@@ -1,5 +1,5 @@
 import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
-import { hasNulKey } from "../push/lead-document.ts";
+import { unstorableIn } from "../../../shared/storable.ts";
 import { smallestFitting } from "../../../shared/batching.ts";
 import { PUSH_BYTES } from "../../../shared/contracts/records/pushed-lead.ts";
 import { PRE_CHECK_BYTES } from "../../../shared/contracts/records/attempt.ts";
@@ -27,7 +27,10 @@ export function exportable(
   payload: Record<string, unknown> = {},
 ): { taken: Record<string, unknown>; refused: string[] } {
   const fits = ([name, value]: [string, unknown], i: number): boolean =>
-    i < MAX_EXPORTED && VARIABLE.test(name) && !PROTECTED_FIELDS.includes(name) && !hasNulKey(value);
+    i < MAX_EXPORTED &&
+    VARIABLE.test(name) &&
+    !PROTECTED_FIELDS.includes(name) &&
+    unstorableIn({ [name]: value }) === null;
   const entries = Object.entries(exported);
   const room = Math.min(
     PRE_CHECK_BYTES.exported,

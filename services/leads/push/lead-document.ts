@@ -16,13 +16,6 @@ export type ResolvedTemplate = ResultOf<"config.resolveForPush">;
 /** The payload's field with the number to dial. */
 export const PHONE = "customer_mobile_number";
 
-/** Whether a property name anywhere in the value contains a NUL, which no document can have. */
-export const hasNulKey = (value: unknown): boolean => {
-  if (typeof value !== "object" || value === null) return false;
-  if (Array.isArray(value)) return value.some(hasNulKey);
-  return Object.entries(value).some(([key, inner]) => key.includes("\0") || hasNulKey(inner));
-};
-
 /** The merchant a push is for: the one it names, else the asker's own. */
 export const merchantOf = (by: By, lead: PushedLead): string | undefined =>
   lead.merchant_id ?? scopeOf(by).merchant_id ?? undefined;

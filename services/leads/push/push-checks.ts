@@ -4,7 +4,8 @@ import { codeOf, refusal, type Refusal } from "../../../shared/errors.ts";
 import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { overrideFields } from "./playground-override.ts";
-import { hasNulKey, merchantOf, PHONE, type PushedLead, type ResolvedTemplate } from "./lead-document.ts";
+import { unstorableIn } from "../../../shared/storable.ts";
+import { merchantOf, PHONE, type PushedLead, type ResolvedTemplate } from "./lead-document.ts";
 
 /** A row that is checked; later checks use what earlier ones found. */
 export interface CheckedRow {
@@ -41,12 +42,10 @@ function leadRefusal(by: By, lead: PushedLead): Refusal | null {
     return refusal("VALIDATION_FAILED", "reporting_webhook_url belongs beside payload, not inside it", [
       { path: "payload.reporting_webhook_url", message: "move it out of payload" },
     ]);
-  const field = (["payload", "configurations_override"] as const).find((name) => hasNulKey(lead[name]));
-  return field === undefined
-    ? null
-    : refusal("PAYLOAD_INVALID", `${field} has a key with a NUL character in it; remove it`, [
-        { path: field, message: "has a key with a NUL character in it" },
-      ]);
+  const { payload, configurations_override = null } = lead;
+  const unstorable =
+    unstorableIn(payload, "payload") ?? unstorableIn(configurations_override, "configurations_override");
+  return unstorable && refusal("PAYLOAD_INVALID", `${unstorable.path} ${unstorable.message}`, [unstorable]);
 }
 
 /** The lead lies in the asker's scope and can be stored. */

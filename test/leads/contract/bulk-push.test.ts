@@ -37,7 +37,13 @@ describe("every row is judged by itself", () => {
       "PAYLOAD_INVALID",
       "payload.customer_name",
     ],
-    ["a key no document can have", () => it.input(payload({ "a\0b": 1 })), "PAYLOAD_INVALID", "payload"],
+    ["a key no document can have", () => it.input(payload({ "a\0b": 1 })), "PAYLOAD_INVALID", "payload.a\\0b"],
+    [
+      "an object that the driver would take for one of its own",
+      () => it.input(payload({ items: [{ _bsontype: "ObjectId" }] })),
+      "PAYLOAD_INVALID",
+      "payload.items[0]._bsontype",
+    ],
     [
       "no phone number",
       () => it.input(payload({ customer_mobile_number: "12" })),

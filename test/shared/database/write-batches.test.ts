@@ -8,6 +8,7 @@ interface Thing {
   _id: string;
   by: number;
   seen: number;
+  more?: unknown;
 }
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -17,7 +18,10 @@ let things: Model<Thing>;
 beforeAll(async () => {
   database = await freshDatabase();
   held = openStore(database.uri);
-  const schema = new Schema<Thing>({ _id: { type: String, required: true }, by: Number, seen: Number }, SCHEMA_OPTIONS);
+  const schema = new Schema<Thing>(
+    { _id: { type: String, required: true }, by: Number, seen: Number, more: {} },
+    SCHEMA_OPTIONS,
+  );
   things = held.model("things", schema);
   await held.open();
 });
@@ -52,6 +56,36 @@ test("writers who insert the same documents at once, each in an order of its own
   const stored = await things.find({ _id: { $in: all } }).lean<Thing[]>();
   expect(written.flat().sort()).toEqual(stored.map(({ _id, by }) => `${_id} ${by}`).sort());
   expect(stored).toHaveLength(MANY);
+});
+
+const POISON = { _bsontype: "ObjectId" };
+
+test("a document that the driver can't send fails alone: the others of its batch are inserted", async () => {
+  const docs = ["p1", "p0", "p3", "p2"].map((_id) => ({ _id, by: 0, seen: 0, more: _id === "p0" ? POISON : 1 }));
+  await things.collection.insertOne({ _id: "p3" } as never);
+  expect(await insertEach(things, docs)).toEqual(["written", "failed", "present", "written"]);
+  await expect(insertNew(things, docs)).rejects.toThrow();
+});
+
+test("an update that the driver can't send fails alone: the others of its batch are made", async () => {
+  const all = ids("q", 4);
+  await insertNew(
+    things,
+    all.map((_id) => ({ _id, by: 0, seen: 0 })),
+  );
+  const writes = all.map((_id, i) => ({
+    filter: { _id },
+    update: { $set: { by: 7, more: i === 1 ? { x: POISON } : 1 } },
+  }));
+  await expect(updateEach(things, writes)).rejects.toThrow();
+  expect(
+    (
+      await things
+        .find({ _id: { $in: all } })
+        .sort({ _id: 1 })
+        .lean<Thing[]>()
+    ).map(({ by }) => by),
+  ).toEqual([7, 0, 7, 7]);
 });
 
 test("writers who update the same documents at once, each in an order of its own, wait for nobody for ever", async () => {
