@@ -1,6 +1,6 @@
 import { collectionOf, type Flow } from "./flow.ts";
 import { MAX_SECRET_ENTRIES, type DialogueState, type CallerInput } from "./dialogue-state.ts";
-import { unstorableIn } from "../../../shared/storable.ts";
+import { unstorableIn } from "../../../shared/database/storable.ts";
 
 /**
  * DTMF entered in a node with a secret collection. Variables get it, and so does the model unless a transition consumed it: the

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { fail } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/json.ts";
-import { unstorableIn } from "../../../shared/storable.ts";
+import { unstorableIn } from "../../../shared/database/storable.ts";
 
 /** Largest body taken. */
 export const BODY_LIMIT_BYTES = 262_144;

@@ -1,5 +1,5 @@
 import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
-import { unstorableIn } from "../../../shared/storable.ts";
+import { unstorableIn } from "../../../shared/database/storable.ts";
 import { smallestFitting } from "../../../shared/batching.ts";
 import { PUSH_BYTES } from "../../../shared/contracts/records/pushed-lead.ts";
 import { PRE_CHECK_BYTES } from "../../../shared/contracts/records/attempt.ts";

@@ -4,7 +4,7 @@ import { codeOf, refusal, type Refusal } from "../../../shared/errors.ts";
 import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { overrideFields } from "./playground-override.ts";
-import { unstorableIn } from "../../../shared/storable.ts";
+import { unstorableIn } from "../../../shared/database/storable.ts";
 import { merchantOf, PHONE, type PushedLead, type ResolvedTemplate } from "./lead-document.ts";
 
 /** A row that is checked; later checks use what earlier ones found. */

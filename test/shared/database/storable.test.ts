@@ -1,4 +1,4 @@
-import { unstorableIn } from "../../shared/storable.ts";
+import { unstorableIn } from "../../../shared/database/storable.ts";
 
 test.each<[string, unknown, string | null]>([
   ["plain values", { a: [1, "x", null, { b: true }], "a.b": 1, $where: "1", constructor: {}, bsontype: 1 }, null],
