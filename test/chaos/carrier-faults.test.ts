@@ -134,6 +134,7 @@ describe("the carrier fails", () => {
       const [, template] = product.sample.templates;
       const end = new Date(Math.ceil((Date.now() + LEAST_OPEN_MS) / MINUTE_MS) * MINUTE_MS);
       const body = {
+        respect_callee_timezone: false,
         call_start_time: hourMinute(new Date(end.getTime() - 5 * MINUTE_MS)),
         call_end_time: hourMinute(end),
         timezone: "UTC",
