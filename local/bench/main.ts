@@ -5,7 +5,7 @@ import { benchVoice } from "./voice/voice.ts";
 import { benchWebhook } from "./webhook/webhook.ts";
 
 const BENCHES: Record<string, () => Promise<void>> = {
-  mixed: () => benchMixed({ perSecond: 20, seconds: 8, rounds: 3, largePerSecond: 4 }),
+  mixed: () => benchMixed({ perSecond: 20, seconds: 8, rounds: 3, largePerSecond: [1, 4] }),
   push: benchPush,
   schedule: benchSchedule,
   voice: benchVoice,
