@@ -26,6 +26,7 @@ function rowBuffer(maxBytes: number) {
   let parts: Buffer[] = [];
   let size = 0;
   return {
+    isEmpty: (): boolean => size === 0,
     add(part: Buffer): void {
       size += part.length;
       if (size <= maxBytes) parts.push(Buffer.from(part)); // a copy: the piece it is cut from may go
@@ -54,8 +55,11 @@ export function lineCutter(maxRowBytes: number): RowCutter {
       const rows: RawRow[] = [];
       let from = 0;
       for (let at = chunk.indexOf(NEW_LINE); at >= 0; at = chunk.indexOf(NEW_LINE, from)) {
-        row.add(chunk.subarray(from, at));
+        const line = chunk.subarray(from, at);
         from = at + 1;
+        // millions of blank lines cost no more than their bytes
+        if (row.isEmpty() && line.every(isBlank)) continue;
+        row.add(line);
         rows.push(row.finish());
       }
       row.add(chunk.subarray(from));

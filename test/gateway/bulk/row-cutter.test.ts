@@ -18,6 +18,13 @@ function cut(cutter: RowCutter, text: string, sizes: readonly number[] = [text.l
 const pieces = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
 
 describe("lines", () => {
+  test("blank lines are passed over without a row each, in pieces of any size", () => {
+    const blank = Buffer.from("\n".repeat(500) + " \r\n".repeat(500));
+    const cutter = lineCutter(MAX_BYTES);
+    const cutAt = (at: number) => [...cutter.take(blank.subarray(0, at)), ...cutter.take(blank.subarray(at))];
+    expect([0, 1, 499, 501, 502, 1999].flatMap(cutAt)).toEqual([]);
+    expect([...cutter.take(Buffer.from("  1\n")), ...cutter.end()].map(said)).toEqual(["  1"]);
+  });
   test.each([
     ["", []],
     ["\n \r\n\t\n", []],
