@@ -1,6 +1,6 @@
 import { Ajv2020, str, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import type { TSchema } from "./contracts/define.ts";
+import { NOT_BLANK, type TSchema } from "./contracts/define.ts";
 import { boundedIssues, type ValidationIssue } from "./errors.ts";
 import { jsonBytes } from "./json.ts";
 
@@ -31,6 +31,7 @@ const messageOf = (e: ErrorObject): string => {
   if (e.keyword === "additionalProperties") return "is not a known field";
   if (e.keyword === "minProperties" && e.params["limit"] === 1) return "must have at least one field";
   if (e.keyword === "enum") return `must be one of ${(e.params["allowedValues"] as unknown[]).join(", ")}`;
+  if (e.keyword === "pattern" && e.params["pattern"] === NOT_BLANK) return "must not be blank";
   return e.message ?? "is not valid";
 };
 

@@ -1,4 +1,17 @@
-import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, type Static, Id, UpTo } from "./define.ts";
+import {
+  action,
+  IsoTime,
+  Json,
+  Nothing,
+  Nullable,
+  Strict,
+  Text,
+  Type,
+  type Static,
+  Id,
+  UpTo,
+  Label,
+} from "./define.ts";
 import { By, NextCursor, OwnerFilter, PageParams, ROLES } from "./records/identity.ts";
 
 const User = Type.Object({
@@ -75,7 +88,7 @@ export const auth = {
     issueS2s: action(
       Strict({
         by: By,
-        name: Text(200),
+        name: Label(200),
         role: TokenRole,
         reseller_id: Text(64),
         merchant_id: Type.Optional(Text(64)),

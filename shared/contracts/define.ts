@@ -56,8 +56,21 @@ export const IsoTime = Type.String({ format: "date-time" });
 /** A UUID in text. */
 export const Uuid = Type.String({ format: "uuid" });
 
+/** Of a schema of texts: something stands in it besides blanks. shared/validator.ts says so in words. */
+export const NOT_BLANK = "\\S";
+
+/** The name of a variable, a node and the like. */
+export const FieldName = Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" });
+
 /** A non-empty text with an upper bound on its length. */
 export const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
+
+/** A text in which something is written: it is not empty and not of blanks alone. */
+export const Label = (maxLength: number) => Type.String({ maxLength, pattern: NOT_BLANK });
+
+/** An object with any number of fields whose names are like this one, and no others. */
+export const Named = <V extends TSchema>(name: typeof FieldName, value: V) =>
+  Type.Record(name, value, { additionalProperties: false });
 
 /** A text that is a phone number in E.164, ASCII only. */
 export const E164 = Type.String({ pattern: "^\\+[1-9][0-9]{6,14}$" });

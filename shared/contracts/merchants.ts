@@ -11,6 +11,7 @@ import {
   type Static,
   Id,
   UpTo,
+  Label,
 } from "./define.ts";
 import { By, NextCursor, PageParams } from "./records/identity.ts";
 
@@ -67,7 +68,7 @@ const NameStart = Type.Optional(Text(200));
 export const merchants = {
   name: "merchants",
   actions: {
-    createReseller: action(Strict({ by: By, name: Text(200) }), ResellerRecord),
+    createReseller: action(Strict({ by: By, name: Label(200) }), ResellerRecord),
     listResellers: action(
       Strict({ by: By, name: NameStart, is_active: Type.Optional(Type.Boolean()), ...PageParams }),
       Type.Object({ count: Type.Integer(), resellers: Type.Array(ResellerRecord), next_cursor: NextCursor }),
@@ -76,7 +77,7 @@ export const merchants = {
     getReseller: action(Strict({ by: By, id: Text(64) }), ResellerRecord),
     /** Switched off, its users and tokens and those of its merchants stop working within 5 s. RESELLER_NOT_FOUND, FORBIDDEN. */
     updateReseller: action(
-      Strict({ by: By, id: Text(64), name: Type.Optional(Text(200)), is_active: Type.Optional(Type.Boolean()) }),
+      Strict({ by: By, id: Text(64), name: Type.Optional(Label(200)), is_active: Type.Optional(Type.Boolean()) }),
       ResellerRecord,
     ),
     /** RESOURCE_IN_USE while it has merchants, templates or unfinished leads; RESELLER_NOT_FOUND, FORBIDDEN. */
@@ -85,7 +86,7 @@ export const merchants = {
     create: action(
       Strict({
         by: By,
-        name: Text(200),
+        name: Label(200),
         reseller_id: Text(64),
         contact_email: Email,
         test_numbers: Type.Optional(TestNumbers),
@@ -110,7 +111,7 @@ export const merchants = {
       Strict({
         by: By,
         id: Text(64),
-        name: Type.Optional(Text(200)),
+        name: Type.Optional(Label(200)),
         contact_email: Type.Optional(Email),
         test_numbers: Type.Optional(TestNumbers),
         max_calls_per_callee: CalleeCapField,

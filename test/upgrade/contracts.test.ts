@@ -44,8 +44,13 @@ const MEANT = [
 const OWN_VALUES =
   /^(?:[a-z]+\.[A-Za-z0-9]+\.by\.(?:id|reseller_id|merchant_id)|scheduler\.explain\.lead\.[a-z_]+) has another maxLength$/;
 
+/** A name of blanks alone, which 0.2.0 answers with 500 or keeps, is not valid. */
+const WRITTEN_NAMES =
+  /^(?:auth\.issueS2s|config\.(?:create|update)Template\.template|merchants\.[A-Za-z]+)\.name has another (?:minLength|pattern)$/;
+
 test("services of the previous version and of this one understand each other", () => {
-  expect(contractChanges(old, now).filter((change) => !OWN_VALUES.test(change))).toEqual(MEANT);
+  const changes = contractChanges(old, now);
+  expect(changes.filter((change) => !OWN_VALUES.test(change) && !WRITTEN_NAMES.test(change))).toEqual(MEANT);
 });
 
 test("a new action names the version that has it first", () => {

@@ -12,9 +12,12 @@ import {
   type Static,
   Id,
   UpTo,
+  Label,
+  Named,
+  FieldName,
 } from "../define.ts";
 
-const Name = Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" });
+const Name = FieldName;
 const Scalar = Type.Union([Type.String({ maxLength: 2000 }), Type.Number(), Type.Boolean()]);
 
 /** What a node does when it is entered or left. */
@@ -33,7 +36,7 @@ export const FlowFunction = Strict({
   /** Next node; absent: the conversation stays in this one. */
   next_node: Type.Optional(Name),
   /** variable -> name of the argument stored in it. */
-  set: Type.Optional(Type.Record(Name, Name)),
+  set: Type.Optional(Named(Name, Name)),
   outcome: Type.Optional(Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" })),
   action: Type.Optional(Type.Enum(["none", "end_call", "transfer", "http", "send_digits"])),
   /** Target of `transfer`, E.164 or a {{variable}} of the template; never taken from what the model says. */
@@ -65,7 +68,7 @@ export const Transition = Strict({
   when: Type.Optional(Condition),
   next_node: Type.Optional(Name),
   /** variable -> text, which may hold {{variables}} and {{digits}}, the DTMF just entered. */
-  set: Type.Optional(Type.Record(Name, Type.String({ maxLength: 2000 }))),
+  set: Type.Optional(Named(Name, Type.String({ maxLength: 2000 }))),
   outcome: Type.Optional(Name),
 });
 export type Transition = Static<typeof Transition>;
@@ -139,7 +142,7 @@ export const DEFAULT_EVALUATION_WAIT_SECONDS = 2;
 const DoNotCallKey = Type.Enum(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*", "#"]);
 
 const required = {
-  name: Text(200),
+  name: Label(200),
   initial_node: Name,
   nodes: Type.Array(FlowNode, { minItems: 1, maxItems: 200 }),
 };

@@ -92,6 +92,14 @@ describe("PUT refuses", () => {
     ["its owner", { reseller_id: "x" }, 400, "VALIDATION_FAILED", ["reseller_id"]],
     ["an unknown field and an invalid one", { colour: 1, name: "" }, 400, "VALIDATION_FAILED", ["colour", "name"]],
     ["null for a name", { name: null }, 400, "VALIDATION_FAILED", ["name"]],
+    ["a name of blanks", { name: "  " }, 400, "VALIDATION_FAILED", ["name"]],
+    [
+      "variables to set whose names are none",
+      { nodes: [{ name: "a", say: "Hello.", transitions: [{ set: { "a b": 1 } }] }] },
+      400,
+      "VALIDATION_FAILED",
+      ["nodes.0.transitions.0.set.a b"],
+    ],
     ["a start that is not there", { initial_node: "z" }, 400, "TEMPLATE_INVALID", ["initial_node"]],
     [
       "an unknown engine, and a model endpoint that is an address",

@@ -233,10 +233,16 @@ describe.each([
     expect((await http.ask("GET", at)).status).toBe(200);
   });
 
+  test("are not made with a name of blanks: 400", async () => {
+    const answer = await http.ask("POST", `/${plural}`, { body: { ...one(), name: "  " } });
+    expect([...said(answer), paths(answer)]).toEqual([400, "VALIDATION_FAILED", ["name"]]);
+  });
+
   test.each([
     ["nothing", {}, [""]],
     ["an unknown field", { id: "x" }, ["id"]],
     ["an empty name", { name: "" }, ["name"]],
+    ["a name of blanks", { name: " \t" }, ["name"]],
     ["a word for is_active", { is_active: "no" }, ["is_active"]],
   ])("changed by %s: 400", async (_, body, faults) => {
     const answer = await http.ask("PUT", `/${plural}/${await made(`/${plural}`, one())}`, { body });
