@@ -10,10 +10,10 @@ export function toldTimeIn(connection: Connection): Required<Pick<ClockSource, "
   return {
     async told() {
       const doc = await told().findOne({ _id: ID });
-      return doc && { ahead_ms: doc.ahead_ms, for_ms: doc.for_ms, told_at: doc.told_at };
+      return doc && { ahead_ms: doc.ahead_ms, for_ms: doc.for_ms, told_at: doc.told_at, known_ms: doc.known_ms ?? 0 };
     },
-    async tell({ ahead_ms, for_ms, told_at }) {
-      await told().updateOne({ _id: ID }, { $set: { ahead_ms, for_ms, told_at } }, { upsert: true });
+    async tell({ ahead_ms, for_ms, told_at, known_ms }) {
+      await told().updateOne({ _id: ID }, { $set: { ahead_ms, for_ms, told_at, known_ms } }, { upsert: true });
     },
   };
 }

@@ -24,9 +24,10 @@ export interface HeldStep {
   for_ms: number;
 }
 
-/** What processes leave in the store for those that start: when, by the store's clock, and the step that was held off then (ahead 0: none). */
+/** What processes leave in the store for each other: when, by the store's clock, the step that was held off then (ahead 0: none), and for how long the teller had known the time, ms. */
 export interface ToldTime extends HeldStep {
   told_at: Date;
+  known_ms: number;
 }
 
 /** Where the store's clock is read. */
@@ -100,6 +101,8 @@ class KeptClock implements StoreClock {
   #toldMs = Number.NEGATIVE_INFINITY;
   /** Since when the first reading is sought. */
   #soughtMs: number | null = null;
+  /** Since when the time is known. */
+  #knownMs = 0;
 
   constructor(deps: StoreClockDeps) {
     this.#deps = deps;
@@ -154,8 +157,9 @@ class KeptClock implements StoreClock {
         return;
       }
       this.#silent = false;
-      this.#read({ asked_ms, answered_ms: clock.monotonicMs(), store_ms: store.getTime() }, told);
-      await this.#tellOthers(source, store);
+      const reading = { asked_ms, answered_ms: clock.monotonicMs(), store_ms: store.getTime() };
+      this.#read(reading, told);
+      await this.#agree(source, reading);
     } catch {
       // the bounds widen until a reading succeeds
     }
@@ -192,15 +196,29 @@ class KeptClock implements StoreClock {
     };
   }
 
-  /** Tells those that start: at every reading while a step is held off, else now and then. */
-  async #tellOthers(source: ClockSource, store: Date): Promise<void> {
+  /**
+   * Tells the others: at every reading while a step is held off, else now and then. Who finds that one who has known the time for longer says otherwise began
+   * while the store's clock was set, and takes the time of that one.
+   */
+  async #agree(source: ClockSource, reading: StoreClockReading): Promise<void> {
     const now = this.#deps.clock.monotonicMs();
     const held = this.held();
     if (!this.known() || !this.#deps.holds || !source.tell || (!held && now - this.#toldMs < TELL_EVERY_MS)) return;
     this.#toldMs = now;
-    const last = held ? null : await source.told?.();
-    if (last && last.ahead_ms === 0 && isFresh(last, store, TELL_EVERY_MS)) return;
-    await source.tell({ ahead_ms: 0, for_ms: 0, ...held, told_at: store });
+    const [mine, known_ms, store] = [held?.ahead_ms ?? 0, Math.round(now - this.#knownMs), new Date(reading.store_ms)];
+    const last = (await source.told?.()) ?? null;
+    if (last && isFresh(last, store, TOLD_WITHIN_MS) && last.known_ms > known_ms) {
+      if (Math.abs(last.ahead_ms - mine) >= STEP_MS) this.#take(last, reading);
+      if (held || isFresh(last, store, TELL_EVERY_MS)) return;
+    }
+    await source.tell({ ahead_ms: 0, for_ms: 0, ...this.held(), told_at: store, known_ms });
+  }
+
+  #take(told: ToldTime, reading: StoreClockReading): void {
+    const stepped_ms = (this.held()?.ahead_ms ?? 0) - told.ahead_ms;
+    this.#kept = firstTime(reading, told.ahead_ms === 0 ? null : told);
+    this.#knownMs = reading.answered_ms - told.known_ms;
+    this.#tell({ kind: "followed", stepped_ms });
   }
 
   /** The first time of this process. Where what others told is of another time, they are given time to notice. */
@@ -209,6 +227,7 @@ class KeptClock implements StoreClock {
     this.#soughtMs ??= reading.answered_ms;
     if (told && !fresh && reading.answered_ms - this.#soughtMs < WAIT_FOR_OTHERS_MS) return;
     this.#kept = firstTime(reading, fresh && told.ahead_ms !== 0 ? told : null);
+    this.#knownMs = reading.answered_ms;
   }
 
   #read(reading: StoreClockReading, told: ToldTime | null): void {
@@ -250,6 +269,7 @@ class KeptClock implements StoreClock {
 
   #tell({ kind, stepped_ms }: ClockNotice): void {
     const { log } = this.#deps;
+    this.#toldMs = Number.NEGATIVE_INFINITY;
     const of = { clock: "database", stepped_ms: Math.round(stepped_ms) };
     if (kind === "held")
       log.error(

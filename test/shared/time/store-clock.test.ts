@@ -204,7 +204,7 @@ test("a machine that slept goes on by the store's time at once", async () => {
 
 test("a process that starts while others hold a step off begins with their time", async () => {
   const told_at = at(OFFSET + HOUR_MS - 1000);
-  const o = over({ ahead: HOUR_MS, left: { ahead_ms: HOUR_MS, for_ms: 30_000, told_at } });
+  const o = over({ ahead: HOUR_MS, left: { ahead_ms: HOUR_MS, for_ms: 30_000, told_at, known_ms: 1 } });
   await o.storeClock.refresh();
   expect(Math.abs(apart(o) + HOUR_MS)).toBeLessThan(5);
   await o.pass(FOLLOW_AFTER_MS - 40_000);
@@ -214,17 +214,45 @@ test("a process that starts while others hold a step off begins with their time"
 });
 
 test("a process that starts while the store's clock is not where others told waits for them to notice; nobody does where none lives", async () => {
-  const store = { ahead: HOUR_MS, left: { ahead_ms: 0, for_ms: 0, told_at: at(OFFSET) } as ToldTime };
+  const store = { ahead: HOUR_MS, left: { ahead_ms: 0, for_ms: 0, told_at: at(OFFSET), known_ms: 1 } as ToldTime };
   const [o, alone] = [over(store), over({ ...store })];
   await o.pass(2000);
   expect(o.storeClock.known()).toBe(false);
-  store.left = { ahead_ms: HOUR_MS, for_ms: 100, told_at: at(OFFSET + HOUR_MS) };
+  store.left = { ahead_ms: HOUR_MS, for_ms: 100, told_at: at(OFFSET + HOUR_MS), known_ms: 1 };
   await o.storeClock.refresh();
   expect(o.storeClock.known()).toBe(true);
   expect(Math.abs(apart(o) + HOUR_MS)).toBeLessThan(5);
   await alone.pass(8000);
   expect(alone.storeClock.known()).toBe(true);
   expect(Math.abs(apart(alone))).toBeLessThan(5);
+});
+
+test("a process that began while the store's clock was set takes the time of one that has known it for longer, and tells nobody of its own", async () => {
+  const store: Parameters<typeof over>[0] = { ahead: HOUR_MS };
+  const o = over(store);
+  await o.pass(4000);
+  expect(Math.abs(apart(o))).toBeLessThan(5);
+  store.ahead = 0;
+  store.left = { ahead_ms: 0, for_ms: 0, told_at: at(o.storeNow() + 4000), known_ms: 60_000 };
+  const tales = o.told.length;
+  await o.pass(6000);
+  expect([Math.abs(apart(o)) < 5, o.storeClock.held(), o.log.map(({ event }) => event)]).toEqual([
+    true,
+    null,
+    ["clock.stepped", "clock.followed"],
+  ]);
+  expect(o.told.slice(tales).filter(({ ahead_ms }) => ahead_ms !== 0)).toEqual([]);
+});
+
+test("a process keeps its time where one that has known it for less says otherwise, and says so", async () => {
+  const store: Parameters<typeof over>[0] = { ahead: 0 };
+  const o = over(store);
+  await o.pass(60_000);
+  store.left = { ahead_ms: -HOUR_MS, for_ms: 1000, told_at: at(o.storeNow() + 9000), known_ms: 5000 };
+  const tales = o.told.length;
+  await o.pass(12_000);
+  expect(Math.abs(apart(o))).toBeLessThan(5);
+  expect([...new Set(o.told.slice(tales).map(({ ahead_ms }) => ahead_ms))]).toEqual([0]);
 });
 
 test("a slow answer, or a drift within bounds, is no step; one answer that fits nothing is asked again", async () => {

@@ -191,7 +191,8 @@ describe("createIndexes", () => {
       writes++;
     }
     await building;
-    expect(writes).toBeGreaterThan(5);
+    // a build that kept others waiting would let none through before it is done, or one that was under way then
+    expect(writes).toBeGreaterThan(2);
     const all = await c.find().sort({ _id: 1 }).toArray();
     const byIndex = await c
       .find({ k: { $gte: -DOCS } })
