@@ -2,7 +2,7 @@ import { callingClocks, type CallingClock } from "../../../shared/time/calling-c
 import { LOOK_AHEAD_DAYS, openInAll, shutBy, wallDay, type WindowState } from "../../../shared/calling-window.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import { SHORTEST_RING_SECONDS } from "../../../shared/contracts/scheduler.ts";
-import { MS_PER_SECOND, plusMs } from "../../../shared/time/clock.ts";
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { hold, pass, type Ruling } from "./gate-verdict.ts";
 
 const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
@@ -35,7 +35,7 @@ function stateAt(c: ConfigurationRecord, callee_zones: readonly string[], at: Da
   );
   const edge = state.open ? state.closes_at : state.opens_at;
   if (known.size >= MAX_FOUND) known.clear();
-  known.set(key, { from: now, until: edge?.getTime() ?? plusMs(at, SEARCH_AGAIN_MS).getTime(), state });
+  known.set(key, { from: now, until: edge?.getTime() ?? now + SEARCH_AGAIN_MS, state });
   return state;
 }
 
