@@ -12,6 +12,9 @@ const E164 = /^\+[1-9][0-9]{6,14}$/;
 /** North American area codes begin with 2 to 9; a length check alone lets +1 000… through. */
 const NO_AREA_CODE = /^\+1[01]/;
 
+/** Whether a text is written as E.164: a plus and 7 to 15 digits. */
+export const isE164 = (text: string): boolean => E164.test(text);
+
 /**
  * The number in E.164 (`+14155550100`), or null when the text is no valid phone number with its country code.
  * Only ASCII is taken: other scripts' digits, invisible marks, line breaks, `tel:` and extensions are refused rather than guessed at,
@@ -29,7 +32,7 @@ export function toE164(text: string): string | null {
 function parsed(text: string): string | null {
   const number = parse(text, { extract: false });
   if (!number?.isPossible() || number.ext !== undefined) return null;
-  return E164.test(number.number) && !NO_AREA_CODE.test(number.number) ? number.number : null;
+  return isE164(number.number) && !NO_AREA_CODE.test(number.number) ? number.number : null;
 }
 
 /** Countries of recent numbers: each lead needs its country four times, and our own numbers come with every lead. */

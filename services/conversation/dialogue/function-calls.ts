@@ -15,6 +15,7 @@ import { setVariables } from "./secret-entries.ts";
 import { MAX_TURN_CHARS, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
 import { applyTransitions, decide } from "./transitions.ts";
 import { isRecord } from "../../../shared/json.ts";
+import { isE164 } from "../../../shared/phone.ts";
 import { render, renderJson } from "../../../shared/placeholders.ts";
 
 /** What a function call of the model does. Pure. */
@@ -22,7 +23,6 @@ import { render, renderJson } from "../../../shared/placeholders.ts";
 const MAX_ARGUMENT_CHARS = 8000;
 const MAX_RESULT_CHARS = 4000;
 const DIGITS = /^[0-9*#w]{1,32}$/;
-const E164 = /^\+[1-9][0-9]{6,14}$/;
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -115,7 +115,7 @@ function requestWeb(
 
 function transferCall(s: DialogueState, id: string, called: FlowFunction): FunctionResult {
   const to = render(called.transfer_to ?? "", [s.payload]).trim();
-  if (!E164.test(to)) return refuse(s, id, "the transfer is not possible: its number is not set up");
+  if (!isE164(to)) return refuse(s, id, "the transfer is not possible: its number is not set up");
   return waits(s, "transferring", called, { type: "transfer", call_id: id, to });
 }
 

@@ -2,6 +2,7 @@ import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { fail } from "../../../shared/errors.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
+import { isE164 } from "../../../shared/phone.ts";
 import type { LeadDeps } from "../deps.ts";
 import { toClaimed } from "../lists/lead-views.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
@@ -107,15 +108,13 @@ export async function drop(
   return { done: dropped !== null };
 }
 
-const IS_E164 = /^\+[1-9][0-9]{6,14}$/;
-
 /**
  * Puts a callee who asked not to be called again on the blacklist, before the attempt is settled: where that fails, nothing is settled, and whoever
  * settles comes again. Whoever withholds the number can't be listed.
  */
 async function recordWish({ bus, clock, log }: LeadDeps, lead: LeadDoc): Promise<void> {
   const { _id: lead_id, reseller_id, merchant_id, phone_number } = lead;
-  if (phone_number === null || !IS_E164.test(phone_number)) {
+  if (phone_number === null || !isE164(phone_number)) {
     log.warn({ event: "lead.wish_unlisted", lead_id }, "a caller without a number asked not to be called");
     return;
   }
