@@ -201,8 +201,7 @@ class KeptClock implements StoreClock {
    * while the store's clock was set, and takes the time of that one.
    */
   async #agree(source: ClockSource, reading: StoreClockReading): Promise<void> {
-    const now = this.#deps.clock.monotonicMs();
-    const held = this.held();
+    const [now, held] = [this.#deps.clock.monotonicMs(), this.held()];
     if (!this.known() || !this.#deps.holds || !source.tell || (!held && now - this.#toldMs < TELL_EVERY_MS)) return;
     this.#toldMs = now;
     const [mine, known_ms, store] = [held?.ahead_ms ?? 0, Math.round(now - this.#knownMs), new Date(reading.store_ms)];
@@ -218,7 +217,9 @@ class KeptClock implements StoreClock {
     const stepped_ms = (this.held()?.ahead_ms ?? 0) - told.ahead_ms;
     this.#kept = firstTime(reading, told.ahead_ms === 0 ? null : told);
     this.#knownMs = reading.answered_ms - told.known_ms;
-    this.#tell({ kind: "followed", stepped_ms });
+    const sentence =
+      "this process began while the database's clock was set, and takes the time of one that has known it for longer";
+    this.#tell({ kind: "followed", stepped_ms }, sentence);
   }
 
   /** The first time of this process. Where what others told is of another time, they are given time to notice. */
@@ -267,7 +268,7 @@ class KeptClock implements StoreClock {
     return { low_ms: low_ms + Math.min(0, parted), high_ms: high_ms + Math.max(0, parted), at_ms: now };
   }
 
-  #tell({ kind, stepped_ms }: ClockNotice): void {
+  #tell({ kind, stepped_ms }: ClockNotice, followed = "the database's new time counts from now on"): void {
     const { log } = this.#deps;
     this.#toldMs = Number.NEGATIVE_INFINITY;
     const of = { clock: "database", stepped_ms: Math.round(stepped_ms) };
@@ -277,7 +278,7 @@ class KeptClock implements StoreClock {
         "the database's clock was set; this process goes on by the time before, and follows only a step forward that lasts",
       );
     else if (kind === "right") log.warn({ event: "clock.right", ...of }, "the database's clock is right again");
-    else log.warn({ event: "clock.followed", ...of }, "the database's new time counts from now on");
+    else log.warn({ event: "clock.followed", ...of }, followed);
   }
 
   #tellOwn(stepped_ms: number): void {
