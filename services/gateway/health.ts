@@ -9,7 +9,7 @@ const OPTIONAL_SERVICES = ["scheduler", "conversation"];
 /** Services the gateway calls without a row. */
 const CALLED_WITHOUT_ROUTE = ["dialer"];
 /** Time limit of the store probe, ms; the probe reads and changes nothing. */
-const STORE_PROBE_MS = 2000;
+const PROBE_MS = 2000;
 /** One readiness answer serves every probe for this long, ms. */
 const REMEMBER_MS = 500;
 
@@ -47,21 +47,18 @@ export const neededServices = (rows: readonly Row[]): string[] =>
 async function checkStore(bus: Bus): Promise<Check> {
   const check = { name: "store", needed: true };
   try {
-    await bus.call("merchants.lookup", { reseller_id: "-" }, { timeout_ms: STORE_PROBE_MS });
+    await bus.call("merchants.lookup", { reseller_id: "-" }, { timeout_ms: PROBE_MS });
     return { ...check, ok: true };
   } catch (error) {
     return { ...check, ok: false, reason: CATALOGUE[codeOf(error)].title };
   }
 }
 
-/** Time limit of the look at parked leads, ms. */
-const PARKED_PROBE_MS = 2000;
-
 /** Leads that technical faults keep from being dialled. Where the leads service can't say, the other checks do. */
 async function checkParkedLeads(bus: Bus): Promise<Check[]> {
   const check = { name: "parked_leads", needed: false };
   try {
-    const { count, code } = await bus.call("leads.parked", {}, { timeout_ms: PARKED_PROBE_MS });
+    const { count, code } = await bus.call("leads.parked", {}, { timeout_ms: PROBE_MS });
     if (!(count > 0)) return [{ ...check, ok: true }];
     const reason = `${count} ${count === 1 ? "lead is" : "leads are"} parked: attempts stop at a technical fault before dialling, mostly ${code ?? "INTERNAL"}; see GET /leads?parked=true and explain`;
     return [{ ...check, ok: false, reason }];
@@ -70,13 +67,10 @@ async function checkParkedLeads(bus: Bus): Promise<Check[]> {
   }
 }
 
-/** Time limit of a question for the time, ms. */
-const TIME_LIMIT_MS = 2000;
-
 /** The deployment's time for who has no database: as the leads service says it. */
 export const timeOfLeads = (bus: Bus): ClockSource => ({
   async time() {
-    const { now, clock_unknown } = await bus.call("leads.reachable", {}, { timeout_ms: TIME_LIMIT_MS });
+    const { now, clock_unknown } = await bus.call("leads.reachable", {}, { timeout_ms: PROBE_MS });
     if (clock_unknown === true) throw new Error("the leads service does not know the time");
     return now === undefined ? null : new Date(now);
   },
@@ -89,7 +83,7 @@ async function checkClock(bus: Bus): Promise<Check[]> {
     const { clock_unknown, clock_ahead_ms: ahead_ms = 0 } = await bus.call(
       "leads.reachable",
       {},
-      { timeout_ms: TIME_LIMIT_MS },
+      { timeout_ms: PROBE_MS },
     );
     if (clock_unknown === true)
       return [{ ...check, ok: false, reason: "the leads service does not know the time: a clock was just set" }];

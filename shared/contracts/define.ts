@@ -68,9 +68,8 @@ export const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength
 /** A text in which something is written: it is not empty and not of blanks alone. */
 export const Label = (maxLength: number) => Type.String({ maxLength, pattern: NOT_BLANK });
 
-/** An object with any number of fields whose names are like this one, and no others. */
-export const Named = <V extends TSchema>(name: typeof FieldName, value: V) =>
-  Type.Record(name, value, { additionalProperties: false });
+/** An object with any number of fields, whose names are names of variables. */
+export const Named = <V extends TSchema>(value: V) => Type.Record(FieldName, value, { additionalProperties: false });
 
 /** A text that is a phone number in E.164, ASCII only. */
 export const E164 = Type.String({ pattern: "^\\+[1-9][0-9]{6,14}$" });

@@ -17,27 +17,26 @@ import {
   FieldName,
 } from "../define.ts";
 
-const Name = FieldName;
 const Scalar = Type.Union([Type.String({ maxLength: 2000 }), Type.Number(), Type.Boolean()]);
 
 /** What a node does when it is entered or left. */
 export const NodeAction = Type.Union([
   Strict({ type: Type.Literal("end_call") }),
-  Strict({ type: Type.Literal("set"), variable: Name, value: Type.String({ maxLength: 2000 }) }),
-  Strict({ type: Type.Literal("outcome"), outcome: Name }),
+  Strict({ type: Type.Literal("set"), variable: FieldName, value: Type.String({ maxLength: 2000 }) }),
+  Strict({ type: Type.Literal("outcome"), outcome: FieldName }),
 ]);
 export type NodeAction = Static<typeof NodeAction>;
 
 /** A function the model may call in a node: it leads to another node, stores what the caller said, or decides the outcome. */
 export const FlowFunction = Strict({
-  name: Name,
+  name: FieldName,
   description: Text(2000),
   parameters: Type.Optional(Json),
   /** Next node; absent: the conversation stays in this one. */
-  next_node: Type.Optional(Name),
+  next_node: Type.Optional(FieldName),
   /** variable -> name of the argument stored in it. */
-  set: Type.Optional(Named(Name, Name)),
-  outcome: Type.Optional(Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{0,63}$" })),
+  set: Type.Optional(Named(FieldName)),
+  outcome: Type.Optional(FieldName),
   action: Type.Optional(Type.Enum(["none", "end_call", "transfer", "http", "send_digits"])),
   /** Target of `transfer`, E.164 or a {{variable}} of the template; never taken from what the model says. */
   transfer_to: Type.Optional(Text(64)),
@@ -50,7 +49,7 @@ export type FlowFunction = Static<typeof FlowFunction>;
 
 /** Condition of a rule: one variable and one test of it, or the DTMF just entered. Patterns match the whole value, ignoring case. */
 export const Condition = Strict({
-  variable: Type.Optional(Name),
+  variable: Type.Optional(FieldName),
   equals: Type.Optional(Scalar),
   one_of: Type.Optional(Type.Array(Scalar, { minItems: 1, maxItems: 50 })),
   /** Whether the variable has a value other than null and the empty text. */
@@ -66,10 +65,10 @@ export type Condition = Static<typeof Condition>;
  */
 export const Transition = Strict({
   when: Type.Optional(Condition),
-  next_node: Type.Optional(Name),
+  next_node: Type.Optional(FieldName),
   /** variable -> text, which may hold {{variables}} and {{digits}}, the DTMF just entered. */
-  set: Type.Optional(Named(Name, Type.String({ maxLength: 2000 }))),
-  outcome: Type.Optional(Name),
+  set: Type.Optional(Named(Type.String({ maxLength: 2000 }))),
+  outcome: Type.Optional(FieldName),
 });
 export type Transition = Static<typeof Transition>;
 
@@ -88,7 +87,7 @@ export type KeyCollection = Static<typeof KeyCollection>;
 
 /** One node of the conversation. */
 export const FlowNode = Strict({
-  name: Name,
+  name: FieldName,
   prompt: Type.Optional(Text(8000)),
   role_prompt: Type.Optional(Text(8000)),
   functions: Type.Optional(Type.Array(FlowFunction, { maxItems: 32 })),
@@ -124,7 +123,7 @@ export const DEFAULT_LIMITS = { max_call_seconds: 600, idle_seconds: 8, max_age_
 
 /** A question about a finished conversation that a model answers with a number: it stands under the name in trace_scores. */
 export const Evaluator = Strict({
-  name: Name,
+  name: FieldName,
   question: Text(1000),
   /** Worst and best answer; absent: 0 to 10. */
   scale: Type.Optional(
@@ -143,13 +142,13 @@ const DoNotCallKey = Type.Enum(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"
 
 const required = {
   name: Label(200),
-  initial_node: Name,
+  initial_node: FieldName,
   nodes: Type.Array(FlowNode, { minItems: 1, maxItems: 200 }),
 };
 
 const others = {
   payload_schema: Json,
-  variables: Type.Array(Name, { maxItems: 200 }),
+  variables: Type.Array(FieldName, { maxItems: 200 }),
   global_functions: Type.Array(FlowFunction, { maxItems: 32 }),
   greeting: Text(1000),
   /** Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
