@@ -1,16 +1,10 @@
 import * as fc from "fast-check";
-import type { ConversationFacts } from "../../shared/contracts/records/attempt.ts";
+import { endedByAgent, type ConversationFacts } from "../../shared/contracts/records/attempt.ts";
 import { jsonBytes } from "../../shared/json.ts";
 import { boundedTalk, TALK_BYTES } from "../../shared/talk-bounds.ts";
 
 const facts = (over: Partial<ConversationFacts> = {}): ConversationFacts => ({
-  decided: null,
-  ended_by: "agent",
-  user_turns: 1,
-  idle_out: false,
-  time_limit: false,
-  machine: false,
-  message_left: false,
+  ...endedByAgent(null),
   transcription: [{ role: "user", content: "Yes." }],
   node_traversal: ["hello", "bye"],
   variables: { day: "Friday" },

@@ -1,4 +1,4 @@
-import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
+import { endedByAgent, noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 
 /** How people are assumed to behave, in seconds. `spread`: a time differs from its mean by at most this part of it, up or down. */
 export interface Assumptions {
@@ -46,17 +46,7 @@ export function callees(a: Assumptions, max_call_seconds: number, random: () => 
         answered_at: new Date(at + rings).toISOString(),
         ended_at: new Date(at + ms).toISOString(),
         talk: {
-          decided: REACHED,
-          ended_by: "agent",
-          user_turns: 1,
-          idle_out: false,
-          time_limit: false,
-          machine: false,
-          message_left: false,
-          transcription: [],
-          node_traversal: [],
-          variables: {},
-          errors: [],
+          ...endedByAgent(REACHED),
         },
       },
     };

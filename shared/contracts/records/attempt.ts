@@ -137,6 +137,21 @@ export const noFacts = (ended: CarrierEnd): AttemptFacts => ({
   pre_check_results: [],
 });
 
+/** Facts of a conversation that the agent ended after one turn of the caller, in which nothing else happened. */
+export const endedByAgent = (decided: string | null): ConversationFacts => ({
+  decided,
+  ended_by: "agent",
+  user_turns: 1,
+  idle_out: false,
+  time_limit: false,
+  machine: false,
+  message_left: false,
+  transcription: [],
+  node_traversal: [],
+  variables: {},
+  errors: [],
+});
+
 /** One item of what an attempt cost: the carrier's own figure, or by the price table. `minutes`: started ones; `price_per_minute` null: only the sum is known. */
 export const CostItem = Strict({
   what: Type.Enum(["carrier", "price_table"]),

@@ -3,15 +3,9 @@ import { configurationIssues, normalizedSettings } from "../../../services/confi
 import type { ConfigurationDoc, Settings } from "../../../services/config/configurations/configurations.model.ts";
 import { overridden } from "../../../services/config/rules/configuration-override.ts";
 import { effective } from "../../../services/config/rules/effective-configuration.ts";
+import { settings } from "../fixtures/config-calls.ts";
 
-const base: Settings = {
-  initial_offset: 0,
-  retry_offset: 60,
-  call_start_time: "09:00",
-  call_end_time: "17:00",
-  max_retry: 2,
-  calling_provider: "PROVIDER_ONE",
-};
+const base: Settings = { ...settings, initial_offset: 0 };
 const at = new Date("2026-11-21T10:00:00.000Z");
 const doc: ConfigurationDoc = {
   _id: "c",

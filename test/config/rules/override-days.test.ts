@@ -1,16 +1,10 @@
 import type { Settings } from "../../../services/config/configurations/configurations.model.ts";
 import { overridden } from "../../../services/config/rules/configuration-override.ts";
+import { settings } from "../fixtures/config-calls.ts";
 
 /** What a playground run may change of the calling window's days: fewer of them, and more only for a test number. */
 
-const base: Settings = {
-  initial_offset: 0,
-  retry_offset: 60,
-  call_start_time: "09:00",
-  call_end_time: "17:00",
-  max_retry: 2,
-  calling_provider: "PROVIDER_ONE",
-};
+const base: Settings = { ...settings, initial_offset: 0 };
 const workdays = { weekdays: [1, 2, 3, 4, 5], holidays: ["--12-25", "2026-04-03"] };
 const allDay = { call_start_time: "00:00", call_end_time: "00:00" };
 

@@ -4,7 +4,7 @@ import { chatModel } from "../../../services/conversation/providers/llm/chat-mod
 import { openAiChat } from "../../../services/conversation/providers/llm/openai-chat.ts";
 import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { systemClock } from "../../../shared/time/clock.ts";
-import type { Evaluation, ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
+import { endedByAgent, type Evaluation, type ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { rootLog } from "../../../shared/process/log.ts";
 import { startScriptedModel, type ScriptedModel } from "../fixtures/scripted-model.ts";
@@ -38,20 +38,12 @@ afterAll(async () => {
 });
 
 const talk: ConversationFacts = {
-  decided: "confirmed",
-  ended_by: "agent",
-  user_turns: 1,
-  idle_out: false,
-  time_limit: false,
-  machine: false,
-  message_left: false,
+  ...endedByAgent("confirmed"),
   transcription: [
     { role: "assistant", content: "Do you confirm?" },
     { role: "user", content: "Yes." },
   ],
   node_traversal: ["ask", "confirmed"],
-  variables: {},
-  errors: [],
 };
 const wanted = {
   evaluators: [

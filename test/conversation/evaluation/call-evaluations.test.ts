@@ -2,27 +2,19 @@ import { pino } from "pino";
 import { callEvaluations, type EvaluatedCall } from "../../../services/conversation/evaluation/call-evaluations.ts";
 import { ModelError, type ChatModel, type ModelAnswer } from "../../../services/conversation/providers/port.ts";
 import type { Bus, ParamsOf } from "../../../shared/bus/bus.ts";
-import type { Evaluation, ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
+import { endedByAgent, type Evaluation, type ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { flowTemplate } from "../../fixtures/flow-template.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 const LEAD = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 const facts: ConversationFacts = {
-  decided: "confirmed",
-  ended_by: "agent",
-  user_turns: 1,
-  idle_out: false,
-  time_limit: false,
-  machine: false,
-  message_left: false,
+  ...endedByAgent("confirmed"),
   transcription: [
     { role: "assistant", content: "Do you confirm?" },
     { role: "user", content: "Yes, private." },
   ],
   node_traversal: ["ask"],
-  variables: {},
-  errors: [],
 };
 const over = (template: Partial<TemplateRecord> = {}, talk: Partial<ConversationFacts> = {}): EvaluatedCall => ({
   lead_id: LEAD,

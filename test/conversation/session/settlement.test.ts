@@ -1,6 +1,6 @@
 import { jest } from "@jest/globals";
 import { recoveredFacts } from "../../../services/conversation/session/conversation-settlement.ts";
-import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
+import { endedByAgent, type ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import { fail } from "../../../shared/errors.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { docOf, hold, LEAD } from "./fixtures/held-conversation.ts";
@@ -145,17 +145,8 @@ test("K8: the process dies once the customer's first words are written down, and
 
 test("what is salvaged: nothing of a conversation that never spoke, whole facts of one that ended, cut-off ones of one that did not", () => {
   const talk: ConversationFacts = {
-    decided: "confirmed",
-    ended_by: "agent",
-    user_turns: 1,
-    idle_out: false,
-    time_limit: false,
-    machine: false,
-    message_left: false,
-    transcription: [],
+    ...endedByAgent("confirmed"),
     node_traversal: ["ask"],
-    variables: {},
-    errors: [],
   };
   expect(recoveredFacts(null)).toBeNull();
   expect(recoveredFacts(docOf())).toBeNull();

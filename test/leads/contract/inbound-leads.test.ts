@@ -6,7 +6,7 @@ import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/at
 import type { Verdict } from "../../../shared/contracts/dialer.ts";
 import { asMerchant, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
-import { dueNow, M, PHONE, R, TEMPLATE } from "../../fixtures/leads-stage.ts";
+import { dueNow, keepsReports, M, PHONE, R, TEMPLATE } from "../../fixtures/leads-stage.ts";
 
 const clock = virtualClock();
 const reports: { lead_id: string; url: string; data: Record<string, unknown> }[] = [];
@@ -21,10 +21,7 @@ beforeAll(async () => {
       standIn("auth", { record: () => ({}) }),
       standIn("webhook", {
         deliveries: () => ({ deliveries: [] }),
-        enqueueMany: ({ reports: some }) => {
-          reports.push(...some);
-          return { delivery_ids: some.map((r) => `msg_${r.lead_id}`) };
-        },
+        enqueueMany: keepsReports(reports),
       }),
     ],
   });

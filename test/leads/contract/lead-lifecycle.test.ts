@@ -4,7 +4,7 @@ import { fail } from "../../../shared/errors.ts";
 import { asAdmin, asMerchant, asReseller, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 import { resolvesPushes } from "../../fixtures/push-resolution.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
-import { claimSeen, dueLead, dueNow, M, PHONE, R, TEMPLATE } from "../../fixtures/leads-stage.ts";
+import { claimSeen, dueLead, dueNow, M, PHONE, R, resolvedTemplate, TEMPLATE } from "../../fixtures/leads-stage.ts";
 
 const clock = virtualClock();
 const enqueued: { lead_id: string; data: Record<string, unknown> }[] = [];
@@ -20,15 +20,7 @@ beforeAll(async () => {
         resolvesPushes(({ template_id, payload }) => {
           if (template_id !== TEMPLATE) fail("TEMPLATE_UNKNOWN", "no such template");
           if (payload["customer_name"] === undefined) fail("PAYLOAD_INVALID", "customer_name is missing");
-          return {
-            template_id,
-            version: 1,
-            name: "order-confirmation",
-            reseller_id: R,
-            merchant_id: M,
-            initial_offset: 30,
-            max_age_seconds: 3600,
-          };
+          return resolvedTemplate;
         }),
       ),
       standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map((p) => p.phone_number.endsWith("99")) }) }),

@@ -1,5 +1,5 @@
 import { isRetried, OUTCOMES, outcomeOf } from "../../../services/leads/rules/outcomes.ts";
-import { noFacts, OUTCOME_WORDS, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
+import { endedByAgent, noFacts, OUTCOME_WORDS, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 
 /** A whole conversation that decided this. */
 const decided = (word: string): AttemptFacts => ({
@@ -7,17 +7,8 @@ const decided = (word: string): AttemptFacts => ({
   answered_at: "2026-11-21T10:00:00.000Z",
   ended_at: "2026-11-21T10:00:40.000Z",
   talk: {
-    decided: word,
-    ended_by: "agent",
+    ...endedByAgent(word),
     user_turns: 2,
-    idle_out: false,
-    time_limit: false,
-    machine: false,
-    message_left: false,
-    transcription: [],
-    node_traversal: [],
-    variables: {},
-    errors: [],
   },
 });
 

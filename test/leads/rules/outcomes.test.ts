@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import {
+  endedByAgent,
   CARRIER_ENDS,
   ENDED_BY,
   HANGUP_PARTIES,
@@ -22,17 +23,7 @@ import { settle } from "../../../services/leads/rules/settlement.ts";
 
 const NOW = new Date("2026-11-21T10:00:00.000Z");
 const talk = (over: Partial<ConversationFacts> = {}): ConversationFacts => ({
-  decided: null,
-  ended_by: "agent",
-  user_turns: 1,
-  idle_out: false,
-  time_limit: false,
-  machine: false,
-  message_left: false,
-  transcription: [],
-  node_traversal: [],
-  variables: {},
-  errors: [],
+  ...endedByAgent(null),
   ...over,
 });
 const facts = (over: Partial<AttemptFacts>): AttemptFacts => ({ ...noFacts(over.ended ?? "completed"), ...over });

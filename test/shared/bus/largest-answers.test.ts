@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createPeers } from "../../../services/dialer/peers.ts";
-import { noFacts } from "../../../shared/contracts/records/attempt.ts";
+import { endedByAgent, noFacts } from "../../../shared/contracts/records/attempt.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { jsonBytes } from "../../../shared/json.ts";
 import { boundedTalk } from "../../../shared/talk-bounds.ts";
@@ -87,13 +87,8 @@ describe("leads of a template that takes nothing else than a name", () => {
     ); // prettier-ignore
     const name = "n".repeat(64);
     const talk = boundedTalk({
-      decided: name,
-      ended_by: "agent",
+      ...endedByAgent(name),
       user_turns: 500,
-      idle_out: false,
-      time_limit: false,
-      machine: false,
-      message_left: false,
       transcription: Array.from({ length: 500 }, () => ({ role: "user", content: wide(2000) })),
       node_traversal: Array.from({ length: 500 }, () => name),
       variables: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`v${i}`, wide(300)])),

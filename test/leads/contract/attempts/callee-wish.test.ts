@@ -2,11 +2,21 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import leads from "../../../../services/leads/leads.service.ts";
 import type { ParamsOf } from "../../../../shared/bus/bus.ts";
-import { noFacts, type AttemptFacts } from "../../../../shared/contracts/records/attempt.ts";
+import { endedByAgent, noFacts, type AttemptFacts } from "../../../../shared/contracts/records/attempt.ts";
 import type { Verdict } from "../../../../shared/contracts/dialer.ts";
 import { fail } from "../../../../shared/errors.ts";
 import { asMerchant, setStage, standIn, until, type Stage } from "../../../../local/harness/stage.ts";
-import { claimSeen, dueLead, M, PHONE, R, TEMPLATE } from "../../../fixtures/leads-stage.ts";
+import {
+  claimSeen,
+  dueLead,
+  keepsReports,
+  leadInput,
+  M,
+  PHONE,
+  R,
+  resolvedTemplate,
+  TEMPLATE,
+} from "../../../fixtures/leads-stage.ts";
 import { resolvesPushes } from "../../../fixtures/push-resolution.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
 
@@ -28,15 +38,7 @@ beforeAll(async () => {
       leads,
       standIn(
         "config",
-        resolvesPushes(() => ({
-          template_id: TEMPLATE,
-          version: 1,
-          name: "reminder",
-          reseller_id: R,
-          merchant_id: M,
-          initial_offset: 0,
-          max_age_seconds: 3600,
-        })),
+        resolvesPushes(() => ({ ...resolvedTemplate, name: "reminder", initial_offset: 0 })),
       ),
       standIn("blacklist", {
         check: ({ pairs }) => ({
@@ -56,10 +58,7 @@ beforeAll(async () => {
       standIn("webhook", {
         checkAddresses: ({ urls }) => ({ refusals: urls.map(() => null) }),
         deliveries: () => ({ deliveries: [] }),
-        enqueueMany: ({ reports: some }) => {
-          reports.push(...some);
-          return { delivery_ids: some.map((r) => `msg_${r.lead_id}`) };
-        },
+        enqueueMany: keepsReports(reports),
       }),
     ],
   });
@@ -71,15 +70,7 @@ beforeEach(() => {
   blacklistDown = false;
 });
 
-const input = (over: object = {}) => ({
-  request_id: "order-1",
-  template_id: TEMPLATE,
-  reseller_id: R,
-  merchant_id: M,
-  payload: { customer_mobile_number: PHONE, customer_name: "Ada" },
-  reporting_webhook_url: "https://x.example/",
-  ...over,
-});
+const input = (over: object = {}) => leadInput({ reporting_webhook_url: "https://x.example/", ...over });
 async function inCall(over: object = {}): Promise<{ lead_id: string; claim_no: number }> {
   const { lead_call_tracker_id: lead_id } = await stage.bus.call("leads.push", { by, lead: input(over) });
   await clock.advance(1000);
@@ -92,18 +83,10 @@ const asked = (decided: string | null): AttemptFacts => ({
   answered_at: clock.now().toISOString(),
   ended_at: clock.now().toISOString(),
   talk: {
-    decided,
-    ended_by: "agent",
-    user_turns: 1,
-    idle_out: false,
-    time_limit: false,
-    machine: false,
-    message_left: false,
+    ...endedByAgent(decided),
     do_not_call: true,
     transcription: [{ role: "user", content: "Do not call me again." }],
     node_traversal: ["ask"],
-    variables: {},
-    errors: [],
   },
 });
 const WISH = { reseller_id: R, merchant_id: M, phone_number: PHONE };
