@@ -7,6 +7,9 @@ const BATCHES_AT_ONCE = 2;
 /** Most bytes of payload in one message on the bus: NATS takes a megabyte, and JSON and the rest of the message need room beside it. */
 export const MAX_MESSAGE_BYTES = 400_000;
 
+/** An item of more bytes is large: it takes so long on its way that no small one should share its message, or wait for it. */
+const LARGE_BYTES = 16_384;
+
 /** Bounds of a batch: items, and bytes as `bytesOf` counts them where the batch becomes messages on the bus. */
 export interface BatchBounds<In> {
   maxItems: number;
@@ -35,6 +38,17 @@ export function chunks<T>(
   }
   if (chunk.length > 0) out.push(chunk);
   return out;
+}
+
+/** The same with the small items first and the large ones apart: none that is small waits for a message with a large one in it. Not in the order of the list. */
+export function chunksApart<T>(items: readonly T[], { maxItems, bytesOf }: Required<BatchBounds<T>>): T[][] {
+  const sized = items.map((item) => ({ item, bytes: bytesOf(item) }));
+  return [false, true].flatMap((large) =>
+    chunks(
+      sized.filter(({ bytes }) => bytes > LARGE_BYTES === large),
+      { maxItems, bytesOf: ({ bytes }) => bytes },
+    ).map((some) => some.map(({ item }) => item)),
+  );
 }
 
 /** The first of the items, as many as fit into one message; one at least, or a list cut in pages would never end. */
@@ -81,12 +95,31 @@ export function smallestFitting(
 
 /**
  * Turns a request for many into a function for one, as DataLoader does without its cache: calls of about the same moment share one `run`, at most two
- * runs are under way, and what comes meanwhile fills the next. A lone call waits for no more than the end of the event loop's turn.
+ * runs are under way, and what comes meanwhile fills the next. A lone call waits for no more than the end of the event loop's turn. With `bytesOf` large
+ * items are batched apart, so that small ones wait for none of them.
  * `run` answers for its items in order; when it throws, every call of that run fails.
  */
 export function batched<In, Out>(
   run: (items: In[]) => Promise<readonly Out[]>,
   { maxItems, bytesOf }: BatchBounds<In>,
+): (item: In) => Promise<Out> {
+  if (bytesOf === undefined) return inBatches(run, maxItems);
+  type Sized = { item: In; bytes: number };
+  const inParts = async (items: Sized[]): Promise<readonly Out[]> => {
+    const parts = chunks(items, { maxItems, bytesOf: ({ bytes }) => bytes });
+    return (await Promise.all(parts.map((part) => run(part.map(({ item }) => item))))).flat();
+  };
+  const [small, large] = [inBatches(inParts, maxItems), inBatches(inParts, maxItems)];
+  return (item) => {
+    const bytes = bytesOf(item);
+    return (bytes > LARGE_BYTES ? large : small)({ item, bytes });
+  };
+}
+
+/** Batches of at most so many items, two at a time. */
+function inBatches<In, Out>(
+  run: (items: In[]) => Promise<readonly Out[]>,
+  maxItems: number,
 ): (item: In) => Promise<Out> {
   const filling: (() => void)[] = [];
   let running = 0;
@@ -106,8 +139,7 @@ export function batched<In, Out>(
     async (items) => {
       running++;
       try {
-        const parts = bytesOf === undefined ? [[...items]] : chunks(items, { maxItems, bytesOf });
-        const answers = (await Promise.all(parts.map(run))).flat();
+        const answers = await run([...items]);
         return items.map((_item, i) => answers[i] ?? unanswered(answers, i));
       } finally {
         running--;

@@ -7,6 +7,9 @@ const ANY = "*";
 const COUNTRY = /^[A-Z]{2}$/;
 const AMOUNT = /^\d{1,4}(?:\.\d{1,6})?$/;
 
+/** True for an amount as a price table has it. */
+export const isPriceAmount = (text: string): boolean => AMOUNT.test(text);
+
 /** Reads a price table like `US=0.014,GB=0.02,*=0.05`, with each of its validation issues as a sentence. */
 export function parseCallPrices(text: string | undefined): { prices: CallPrices; faults: string[] } {
   const prices = new Map<string, number>();

@@ -17,3 +17,18 @@ export const textOf = (value: unknown): string => (typeof value === "string" ? v
 
 /** Bytes that a value takes as JSON; 0 for undefined, which JSON leaves out. */
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
+
+/** Deepest nesting of JSON that comes from outside: what is deeper only serves to break readers, and no document holds more than 100 levels. */
+export const MAX_JSON_DEPTH = 64;
+
+/** Whether objects and arrays of a JSON value are nested deeper than that. Works without recursion. */
+export function isTooDeep(value: unknown): boolean {
+  const open: { value: unknown; depth: number }[] = [{ value, depth: 1 }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value: inner, depth } = next;
+    if (typeof inner !== "object" || inner === null) continue;
+    if (depth > MAX_JSON_DEPTH) return true;
+    for (const property of Object.values(inner)) open.push({ value: property, depth: depth + 1 });
+  }
+  return false;
+}

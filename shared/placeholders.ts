@@ -1,4 +1,5 @@
-const PLACEHOLDER = /\{\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}/g;
+/** `{{name}}` is a variable, `{{secrets.name}}` a secret of the client. */
+const PLACEHOLDER = /\{\{\s*(secrets\.)?([A-Za-z][A-Za-z0-9_]*)\s*\}\}/g;
 const MAX_VALUE_CHARS = 2000;
 
 /** Values by name; the first source that has the name wins. Inherited properties never count. */
@@ -18,22 +19,50 @@ export function valueText(name: string, sources: Sources): string {
   return text.slice(0, MAX_VALUE_CHARS);
 }
 
-/** Puts values in the place of {{name}}. Done once: what a value holds is never read as a template again. */
-export const render = (text: string, sources: Sources, encode: (value: string) => string = (v) => v): string =>
-  text.replace(PLACEHOLDER, (_whole, name: string) => encode(valueText(name, sources)));
+/** Values of secrets by name. Only a request to the client's own servers is rendered with any: elsewhere `{{secrets.name}}` stays as it is. */
+export type SecretValues = ReadonlyMap<string, string>;
+const NO_SECRETS: SecretValues = new Map();
+
+const asItIs = (value: string): string => value;
+
+/** Puts values in the place of {{name}}, and of {{secrets.name}} where its value is given. Done once: what a value holds is never read as a template again. */
+export const render = (
+  text: string,
+  sources: Sources,
+  encode: (value: string) => string = asItIs,
+  secrets: SecretValues = NO_SECRETS,
+): string =>
+  text.replace(PLACEHOLDER, (whole, secret: string | undefined, name: string) => {
+    if (secret === undefined) return encode(valueText(name, sources));
+    const value = secrets.get(name);
+    return value === undefined ? whole : encode(value);
+  });
 
 const MAX_DEPTH = 8;
 
 /** `render` for every text inside a JSON value; keys are left alone. A text that is one placeholder only takes the value itself. */
-export function renderJson(value: unknown, sources: Sources, depth = 0): unknown {
+export function renderJson(value: unknown, sources: Sources, secrets: SecretValues = NO_SECRETS, depth = 0): unknown {
   if (depth > MAX_DEPTH) return null;
   if (typeof value === "string") {
     const whole = /^\{\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}$/.exec(value)?.[1];
-    if (whole === undefined) return render(value, sources);
+    if (whole === undefined) return render(value, sources, asItIs, secrets);
     return sources.find((s) => Object.hasOwn(s, whole))?.[whole] ?? null;
   }
-  if (Array.isArray(value)) return value.map((v) => renderJson(v, sources, depth + 1));
+  if (Array.isArray(value)) return value.map((v) => renderJson(v, sources, secrets, depth + 1));
   if (typeof value === "object" && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, renderJson(v, sources, depth + 1)]));
+    return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, renderJson(v, sources, secrets, depth + 1)]));
   return value;
 }
+
+/** Every {{secrets.name}} in the texts of a JSON value, each with its path below `path`. */
+export function secretReferences(value: unknown, path: string): { path: string; name: string }[] {
+  if (typeof value === "string")
+    return [...value.matchAll(PLACEHOLDER)].flatMap(([, secret, name = ""]) => (secret ? [{ path, name }] : []));
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => secretReferences(inner, `${path}.${key}`));
+}
+
+/** The secrets that the texts of JSON values use, each once. */
+export const secretNames = (...values: unknown[]): string[] => [
+  ...new Set(values.flatMap((value) => secretReferences(value, "").map(({ name }) => name))),
+];

@@ -36,22 +36,35 @@ const messageOf = (e: ErrorObject): string => {
 };
 
 const isAboutNull = (e: ErrorObject): boolean => e.keyword === "type" && e.params["type"] === "null";
-const isInside = (inner: string, outer: string): boolean => inner === outer || inner.startsWith(`${outer}/`);
 
-/** A field that may also be null fails three times: by its own schema, by not being null, and by fitting neither. Only the first says what to do. */
-function isRedundant(e: ErrorObject, all: readonly ErrorObject[]): boolean {
-  if (e.keyword !== "anyOf" && !isAboutNull(e)) return e.keyword === "if";
-  return (
-    all.some((other) => isAboutNull(other) && other.instancePath === e.instancePath) &&
-    all.some(
-      (other) => other.keyword !== "anyOf" && !isAboutNull(other) && isInside(other.instancePath, e.instancePath),
-    )
-  );
+/**
+ * A field that may also be null fails three times: by its own schema, by not being null, and by fitting neither. Only the first says what to do. Returns which
+ * errors those are; in time that grows with their number only.
+ */
+function redundancy(all: readonly ErrorObject[]): (e: ErrorObject) => boolean {
+  const nullable = new Set(all.filter(isAboutNull).map((e) => e.instancePath));
+  if (nullable.size === 0) return (e) => e.keyword === "if";
+  /** Paths at which, or inside of which, there is an error that says what to do. */
+  const told = new Set<string>();
+  for (const { instancePath } of all.filter((e) => e.keyword !== "anyOf" && !isAboutNull(e)))
+    for (let path = instancePath; !told.has(path); path = path.slice(0, path.lastIndexOf("/"))) told.add(path);
+  return (e) =>
+    e.keyword !== "anyOf" && !isAboutNull(e)
+      ? e.keyword === "if"
+      : nullable.has(e.instancePath) && told.has(e.instancePath);
 }
 
-/** ajv's errors as issues a person can read. */
-export const issuesOf = (errors: readonly ErrorObject[] | null | undefined): ValidationIssue[] =>
-  (errors ?? []).filter((e, _i, all) => !isRedundant(e, all)).map((e) => ({ path: pathOf(e), message: messageOf(e) }));
+/** ajv's errors as issues a person can read, one after the other. */
+export function* eachIssue(errors: readonly ErrorObject[] | null | undefined): Generator<ValidationIssue> {
+  if (!errors) return;
+  const isRedundant = redundancy(errors);
+  for (const e of errors) if (!isRedundant(e)) yield { path: pathOf(e), message: messageOf(e) };
+}
+
+/** All of ajv's errors as issues a person can read. */
+export const issuesOf = (errors: readonly ErrorObject[] | null | undefined): ValidationIssue[] => [
+  ...eachIssue(errors),
+];
 
 const cache = new WeakMap<object, ValidateFunction>();
 

@@ -22,6 +22,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/logout": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * End the session of the access token that the request holds, within five seconds on every node
+         * @description Roles: admin, reseller, merchant, user.
+         */
+        readonly post: operations["auth.logOut"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/password": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Change your own password; ends all your sessions and begins a new one, whose access token is the answer
+         * @description Roles: admin, reseller, merchant, user. Costs 50 units of the allowance of a minute.
+         */
+        readonly post: operations["auth.changePassword"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/s2s-token": {
         readonly parameters: {
             readonly query?: never;
@@ -51,7 +91,7 @@ export interface paths {
         };
         /**
          * List the tokens of your scope: prefix, name and last use, never the token itself
-         * @description Roles: admin, reseller.
+         * @description Roles: admin, reseller. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["auth.listS2s"];
         readonly put?: never;
@@ -73,7 +113,7 @@ export interface paths {
         readonly put?: never;
         readonly post?: never;
         /**
-         * Revoke a token; within five seconds it is nobody's, on every node
+         * Revoke a token within five seconds on every node, and the tokens and users that it gave access to; keep_issued=true leaves those
          * @description Roles: admin, reseller.
          */
         readonly delete: operations["auth.revokeS2s"];
@@ -91,13 +131,13 @@ export interface paths {
         };
         /**
          * List the users of your scope
-         * @description Roles: admin, reseller.
+         * @description Roles: admin, reseller. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["auth.listUsers"];
         readonly put?: never;
         /**
          * Create a user; a reseller creates users of its own scope, never admins
-         * @description Roles: admin, reseller.
+         * @description Roles: admin, reseller. Costs 50 units of the allowance of a minute.
          */
         readonly post: operations["auth.createUser"];
         readonly delete?: never;
@@ -119,8 +159,8 @@ export interface paths {
          */
         readonly get: operations["auth.getUser"];
         /**
-         * Change a user; a new password and switching off end the access tokens it holds
-         * @description Roles: admin, reseller.
+         * Change a user; a new password and switching off end its sessions. Your own password: POST /password
+         * @description Roles: admin, reseller. Costs 50 units of the allowance of a minute.
          */
         readonly put: operations["auth.updateUser"];
         readonly post?: never;
@@ -143,7 +183,7 @@ export interface paths {
         };
         /**
          * Read who did what: tokens, users, aborts, blacklist, configurations; a reseller sees what is its own
-         * @description Roles: admin, reseller.
+         * @description Roles: admin, reseller. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["auth.listAudit"];
         readonly put?: never;
@@ -163,7 +203,7 @@ export interface paths {
         };
         /**
          * List resellers, by the start of their name where one is given; a reseller sees itself
-         * @description Roles: admin, reseller.
+         * @description Roles: admin, reseller. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["merchants.listResellers"];
         readonly put?: never;
@@ -191,7 +231,7 @@ export interface paths {
          */
         readonly get: operations["merchants.getReseller"];
         /**
-         * Change a reseller; switched off, its users and tokens and those of its merchants stop working
+         * Change a reseller; switched off, its users and tokens and those of its merchants stop working; spend_ceiling is what its calls and those of its merchants may take per day and month (UTC) in calls, started minutes and money
          * @description Roles: admin.
          */
         readonly put: operations["merchants.updateReseller"];
@@ -215,7 +255,7 @@ export interface paths {
         };
         /**
          * List the merchants of your scope, by the start of their name where one is given
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["merchants.list"];
         readonly put?: never;
@@ -243,7 +283,7 @@ export interface paths {
          */
         readonly get: operations["merchants.get"];
         /**
-         * Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour, max_calls_per_callee is how often one person is called at most in any 24 hours and any 7 days
+         * Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour, max_calls_per_callee is how often one person is called at most in any 24 hours and any 7 days, spend_ceiling what its calls may take per day and month (UTC) in calls, started minutes and money
          * @description Roles: admin, reseller.
          */
         readonly put: operations["merchants.update"];
@@ -367,7 +407,7 @@ export interface paths {
         };
         /**
          * List the templates of your scope; `name` is the beginning of the name, as it is written
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["config.listTemplates"];
         readonly put?: never;
@@ -419,7 +459,7 @@ export interface paths {
         };
         /**
          * List every version of a template, newest first
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["config.listVersions"];
         readonly put?: never;
@@ -439,7 +479,7 @@ export interface paths {
         };
         /**
          * List the configurations of your scope
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["config.listConfigurations"];
         readonly put?: never;
@@ -482,6 +522,50 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/secrets/{name}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Write a secret of a merchant, or of a reseller, or replace it; its value is never shown
+         * @description Roles: admin, reseller, merchant. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
+         */
+        readonly put: operations["config.putSecret"];
+        readonly post?: never;
+        /**
+         * Delete a secret; requests that use it fail from then on
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly delete: operations["config.deleteSecret"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/secrets": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the names of the secrets of your scope
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly get: operations["config.listSecrets"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/numbers": {
         readonly parameters: {
             readonly query?: never;
@@ -491,12 +575,12 @@ export interface paths {
         };
         /**
          * List the outbound numbers of your scope
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["numbers.list"];
         readonly put?: never;
         /**
-         * Add an outbound number
+         * Add an outbound number that the provider's carrier account holds; for admins, and for resellers where NUMBERS_ADDED_BY=reseller
          * @description Roles: admin, reseller.
          */
         readonly post: operations["numbers.create"];
@@ -519,7 +603,7 @@ export interface paths {
          */
         readonly get: operations["numbers.get"];
         /**
-         * Change an outbound number; disabling one in a call needs force=true, which lets live calls finish
+         * Change an outbound number, or allot it to a reseller; disabling one in a call needs force=true, which lets live calls finish
          * @description Roles: admin, reseller.
          */
         readonly put: operations["numbers.update"];
@@ -543,7 +627,7 @@ export interface paths {
         };
         /**
          * List the numbers that must not be called
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["blacklist.list"];
         readonly put?: never;
@@ -571,7 +655,7 @@ export interface paths {
         };
         /**
          * List the leads of your scope; playground and test leads only with include_test
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["leads.list"];
         readonly put?: never;
@@ -615,7 +699,7 @@ export interface paths {
         };
         /**
          * Read every lead pushed with this request_id
-         * @description Roles: admin, reseller, merchant, user. All of them, however many: they are sent while they are being read. An answer that ends before its JSON does was cut off by a fault; ask again.
+         * @description Roles: admin, reseller, merchant, user. Costs 50 units of the allowance of a minute. All of them, however many: they are sent while they are being read. An answer that ends before its JSON does was cut off by a fault; ask again.
          */
         readonly get: operations["leads.byRequest"];
         readonly put?: never;
@@ -717,7 +801,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Send the report of a lead again, with the same webhook-id
-         * @description Roles: admin, reseller, merchant.
+         * @description Roles: admin, reseller, merchant. Costs 100 units of the allowance of a minute.
          */
         readonly post: operations["webhook.replay"];
         readonly delete?: never;
@@ -815,7 +899,7 @@ export interface paths {
         };
         /**
          * Download the recording of a call by the call_id of its lead, whole or in part (Range)
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. Costs 50 units of the allowance of a minute.
          */
         readonly get: operations["leads.recording"];
         readonly put?: never;
@@ -835,7 +919,7 @@ export interface paths {
         };
         /**
          * List the calls to your numbers, newest first; blocked ones with the reason, taken ones with their lead
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["dialer.inboundCalls"];
         readonly put?: never;
@@ -855,7 +939,7 @@ export interface paths {
         };
         /**
          * Sum up the leads created in a period of at most 366 days; playground and test leads are left out
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. Costs 500 units of the allowance of a minute.
          */
         readonly get: operations["leads.summary"];
         readonly put?: never;
@@ -875,7 +959,7 @@ export interface paths {
         };
         /**
          * List the webhook deliveries of your scope with every try: those of one state (exhausted: given up after the last try), or all
-         * @description Roles: admin, reseller, merchant, user.
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
          */
         readonly get: operations["webhook.list"];
         readonly put?: never;
@@ -938,7 +1022,7 @@ export interface components {
             readonly status: number;
             readonly detail: string;
             /** @enum {string} */
-            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
+            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
             /** @description Also in the X-Request-Id header; name it when you ask for help. */
             readonly request_id: string;
             readonly errors?: readonly {
@@ -952,6 +1036,22 @@ export interface components {
             readonly password: string;
         };
         readonly AuthLoginResponse: {
+            readonly access_token: string;
+            /** @constant */
+            readonly token_type: "bearer";
+            readonly user: {
+                readonly id: string;
+                readonly email: string;
+                /** @enum {unknown} */
+                readonly role: "admin" | "reseller" | "merchant" | "user";
+                readonly reseller_id: string | null;
+            };
+        };
+        readonly AuthChangePasswordRequest: {
+            readonly current_password: string;
+            readonly new_password: string;
+        };
+        readonly AuthChangePasswordResponse: {
             readonly access_token: string;
             /** @constant */
             readonly token_type: "bearer";
@@ -995,6 +1095,12 @@ export interface components {
                 /** Format: date-time */
                 readonly expires_at: string;
                 readonly revoked_at: string | null;
+                readonly issued_by?: {
+                    /** @enum {unknown} */
+                    readonly kind: "user" | "s2s";
+                    readonly id: string;
+                };
+                readonly revoked_with?: string;
             }[];
             readonly next_cursor: string | null;
         };
@@ -1019,6 +1125,11 @@ export interface components {
             readonly created_at: string;
             /** Format: date-time */
             readonly updated_at: string;
+            readonly access_given_by?: {
+                /** @enum {unknown} */
+                readonly kind: "user" | "s2s";
+                readonly id: string;
+            };
         };
         readonly AuthListUsersResponse: {
             readonly count: number;
@@ -1034,6 +1145,11 @@ export interface components {
                 readonly created_at: string;
                 /** Format: date-time */
                 readonly updated_at: string;
+                readonly access_given_by?: {
+                    /** @enum {unknown} */
+                    readonly kind: "user" | "s2s";
+                    readonly id: string;
+                };
             }[];
             readonly next_cursor: string | null;
         };
@@ -1049,6 +1165,11 @@ export interface components {
             readonly created_at: string;
             /** Format: date-time */
             readonly updated_at: string;
+            readonly access_given_by?: {
+                /** @enum {unknown} */
+                readonly kind: "user" | "s2s";
+                readonly id: string;
+            };
         };
         readonly AuthUpdateUserRequest: {
             /** Format: email */
@@ -1072,6 +1193,11 @@ export interface components {
             readonly created_at: string;
             /** Format: date-time */
             readonly updated_at: string;
+            readonly access_given_by?: {
+                /** @enum {unknown} */
+                readonly kind: "user" | "s2s";
+                readonly id: string;
+            };
         };
         readonly AuthListAuditResponse: {
             readonly count: number;
@@ -1098,11 +1224,35 @@ export interface components {
         };
         readonly MerchantsCreateResellerRequest: {
             readonly name: string;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+            } | null;
         };
         readonly MerchantsCreateResellerResponse: {
             readonly id: string;
             readonly name: string;
             readonly is_active: boolean;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1114,6 +1264,18 @@ export interface components {
                 readonly id: string;
                 readonly name: string;
                 readonly is_active: boolean;
+                readonly spend_ceiling?: {
+                    readonly per_day?: {
+                        readonly calls?: number;
+                        readonly minutes?: number;
+                        readonly money?: number;
+                    };
+                    readonly per_month?: {
+                        readonly calls?: number;
+                        readonly minutes?: number;
+                        readonly money?: number;
+                    };
+                } | null;
                 /** Format: date-time */
                 readonly created_at: string;
                 /** Format: date-time */
@@ -1125,6 +1287,18 @@ export interface components {
             readonly id: string;
             readonly name: string;
             readonly is_active: boolean;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1133,11 +1307,35 @@ export interface components {
         readonly MerchantsUpdateResellerRequest: {
             readonly name?: string;
             readonly is_active?: boolean;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+            } | null;
         };
         readonly MerchantsUpdateResellerResponse: {
             readonly id: string;
             readonly name: string;
             readonly is_active: boolean;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1152,6 +1350,18 @@ export interface components {
             readonly max_calls_per_callee?: {
                 readonly per_day?: number;
                 readonly per_week?: number;
+            } | null;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
             } | null;
         };
         readonly MerchantsCreateResponse: {
@@ -1170,6 +1380,18 @@ export interface components {
             readonly max_calls_per_callee?: {
                 readonly per_day?: number;
                 readonly per_week?: number;
+            } | null;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
             } | null;
             /** Format: date-time */
             readonly created_at: string;
@@ -1195,6 +1417,18 @@ export interface components {
                     readonly per_day?: number;
                     readonly per_week?: number;
                 } | null;
+                readonly spend_ceiling?: {
+                    readonly per_day?: {
+                        readonly calls?: number;
+                        readonly minutes?: number;
+                        readonly money?: number;
+                    };
+                    readonly per_month?: {
+                        readonly calls?: number;
+                        readonly minutes?: number;
+                        readonly money?: number;
+                    };
+                } | null;
                 /** Format: date-time */
                 readonly created_at: string;
                 /** Format: date-time */
@@ -1219,6 +1453,18 @@ export interface components {
                 readonly per_day?: number;
                 readonly per_week?: number;
             } | null;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1232,6 +1478,18 @@ export interface components {
             readonly max_calls_per_callee?: {
                 readonly per_day?: number;
                 readonly per_week?: number;
+            } | null;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
             } | null;
             readonly is_active?: boolean;
         };
@@ -1251,6 +1509,18 @@ export interface components {
             readonly max_calls_per_callee?: {
                 readonly per_day?: number;
                 readonly per_week?: number;
+            } | null;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
             } | null;
             /** Format: date-time */
             readonly created_at: string;
@@ -1277,6 +1547,18 @@ export interface components {
                 readonly per_day?: number;
                 readonly per_week?: number;
             } | null;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+            } | null;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1298,6 +1580,18 @@ export interface components {
             readonly max_calls_per_callee?: {
                 readonly per_day?: number;
                 readonly per_week?: number;
+            } | null;
+            readonly spend_ceiling?: {
+                readonly per_day?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
+                readonly per_month?: {
+                    readonly calls?: number;
+                    readonly minutes?: number;
+                    readonly money?: number;
+                };
             } | null;
             /** Format: date-time */
             readonly created_at: string;
@@ -1359,6 +1653,9 @@ export interface components {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
+                        readonly headers?: {
+                            readonly [key: string]: string;
+                        };
                         readonly body?: {
                             readonly [key: string]: unknown;
                         };
@@ -1441,6 +1738,9 @@ export interface components {
                     /** @enum {unknown} */
                     readonly method: "GET" | "POST";
                     readonly url: string;
+                    readonly headers?: {
+                        readonly [key: string]: string;
+                    };
                     readonly body?: {
                         readonly [key: string]: unknown;
                     };
@@ -1530,6 +1830,9 @@ export interface components {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
+                        readonly headers?: {
+                            readonly [key: string]: string;
+                        };
                         readonly body?: {
                             readonly [key: string]: unknown;
                         };
@@ -1607,6 +1910,9 @@ export interface components {
                     /** @enum {unknown} */
                     readonly method: "GET" | "POST";
                     readonly url: string;
+                    readonly headers?: {
+                        readonly [key: string]: string;
+                    };
                     readonly body?: {
                         readonly [key: string]: unknown;
                     };
@@ -1704,6 +2010,9 @@ export interface components {
                             /** @enum {unknown} */
                             readonly method: "GET" | "POST";
                             readonly url: string;
+                            readonly headers?: {
+                                readonly [key: string]: string;
+                            };
                             readonly body?: {
                                 readonly [key: string]: unknown;
                             };
@@ -1781,6 +2090,9 @@ export interface components {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
+                        readonly headers?: {
+                            readonly [key: string]: string;
+                        };
                         readonly body?: {
                             readonly [key: string]: unknown;
                         };
@@ -1878,6 +2190,9 @@ export interface components {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
+                        readonly headers?: {
+                            readonly [key: string]: string;
+                        };
                         readonly body?: {
                             readonly [key: string]: unknown;
                         };
@@ -1955,6 +2270,9 @@ export interface components {
                     /** @enum {unknown} */
                     readonly method: "GET" | "POST";
                     readonly url: string;
+                    readonly headers?: {
+                        readonly [key: string]: string;
+                    };
                     readonly body?: {
                         readonly [key: string]: unknown;
                     };
@@ -2040,6 +2358,9 @@ export interface components {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
+                        readonly headers?: {
+                            readonly [key: string]: string;
+                        };
                         readonly body?: {
                             readonly [key: string]: unknown;
                         };
@@ -2122,6 +2443,9 @@ export interface components {
                     /** @enum {unknown} */
                     readonly method: "GET" | "POST";
                     readonly url: string;
+                    readonly headers?: {
+                        readonly [key: string]: string;
+                    };
                     readonly body?: {
                         readonly [key: string]: unknown;
                     };
@@ -2209,6 +2533,9 @@ export interface components {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
+                        readonly headers?: {
+                            readonly [key: string]: string;
+                        };
                         readonly body?: {
                             readonly [key: string]: unknown;
                         };
@@ -2286,6 +2613,9 @@ export interface components {
                     /** @enum {unknown} */
                     readonly method: "GET" | "POST";
                     readonly url: string;
+                    readonly headers?: {
+                        readonly [key: string]: string;
+                    };
                     readonly body?: {
                         readonly [key: string]: unknown;
                     };
@@ -2383,6 +2713,9 @@ export interface components {
                             /** @enum {unknown} */
                             readonly method: "GET" | "POST";
                             readonly url: string;
+                            readonly headers?: {
+                                readonly [key: string]: string;
+                            };
                             readonly body?: {
                                 readonly [key: string]: unknown;
                             };
@@ -2460,6 +2793,9 @@ export interface components {
                         /** @enum {unknown} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
+                        readonly headers?: {
+                            readonly [key: string]: string;
+                        };
                         readonly body?: {
                             readonly [key: string]: unknown;
                         };
@@ -2567,6 +2903,7 @@ export interface components {
                 /** @enum {unknown} */
                 readonly policy: "allow" | "answer_first" | "refuse";
             };
+            readonly transfer_numbers?: readonly string[];
         };
         readonly ConfigCreateConfigurationResponse: {
             /** Format: uuid */
@@ -2617,6 +2954,7 @@ export interface components {
                 /** @enum {unknown} */
                 readonly policy: "allow" | "answer_first" | "refuse";
             } | null;
+            readonly transfer_numbers?: readonly string[];
             /** Format: uuid */
             readonly rate_window_id?: string;
             /** Format: date-time */
@@ -2675,6 +3013,7 @@ export interface components {
                     /** @enum {unknown} */
                     readonly policy: "allow" | "answer_first" | "refuse";
                 } | null;
+                readonly transfer_numbers?: readonly string[];
                 /** Format: uuid */
                 readonly rate_window_id?: string;
                 /** Format: date-time */
@@ -2733,6 +3072,7 @@ export interface components {
                 /** @enum {unknown} */
                 readonly policy: "allow" | "answer_first" | "refuse";
             } | null;
+            readonly transfer_numbers?: readonly string[];
             /** Format: uuid */
             readonly rate_window_id?: string;
             /** Format: date-time */
@@ -2780,6 +3120,7 @@ export interface components {
                 /** @enum {unknown} */
                 readonly policy: "allow" | "answer_first" | "refuse";
             } | null;
+            readonly transfer_numbers?: readonly string[] | null;
         };
         readonly ConfigUpdateConfigurationResponse: {
             /** Format: uuid */
@@ -2830,12 +3171,40 @@ export interface components {
                 /** @enum {unknown} */
                 readonly policy: "allow" | "answer_first" | "refuse";
             } | null;
+            readonly transfer_numbers?: readonly string[];
             /** Format: uuid */
             readonly rate_window_id?: string;
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
             readonly updated_at: string;
+        };
+        readonly ConfigPutSecretRequest: {
+            readonly reseller_id: string;
+            readonly merchant_id?: string;
+            readonly value: string;
+        };
+        readonly ConfigPutSecretResponse: {
+            readonly name: string;
+            readonly reseller_id: string;
+            readonly merchant_id: string | null;
+            /** Format: date-time */
+            readonly created_at: string;
+            /** Format: date-time */
+            readonly updated_at: string;
+        };
+        readonly ConfigListSecretsResponse: {
+            readonly count: number;
+            readonly secrets: readonly {
+                readonly name: string;
+                readonly reseller_id: string;
+                readonly merchant_id: string | null;
+                /** Format: date-time */
+                readonly created_at: string;
+                /** Format: date-time */
+                readonly updated_at: string;
+            }[];
+            readonly next_cursor: string | null;
         };
         readonly NumbersCreateRequest: {
             readonly phone_number: string;
@@ -3128,7 +3497,7 @@ export interface components {
             readonly summary: string;
             readonly gates: readonly {
                 /** @enum {unknown} */
-                readonly gate: "status" | "phone_number" | "template" | "expiry" | "parked" | "due" | "former_call_open" | "callee_busy" | "callee_capped" | "deployment" | "merchant" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
+                readonly gate: "status" | "phone_number" | "template" | "expiry" | "parked" | "due" | "former_call_open" | "callee_busy" | "callee_capped" | "deployment" | "merchant" | "spend_ceiling" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
                 /** @enum {unknown} */
                 readonly verdict: "pass" | "hold" | "drop" | "not_judged";
                 readonly detail: string;
@@ -3222,7 +3591,7 @@ export interface components {
                 readonly merchant_id: string | null;
                 readonly template_id: string | null;
                 readonly verdict: ("ACCEPTED" | "REJECTED" | "REDIRECTED") | null;
-                readonly reason: ("unknown_number" | "no_template" | "template_inactive" | "inbound_disabled" | "outside_window" | "blacklisted" | "rate_limited" | "unavailable") | null;
+                readonly reason: ("unknown_number" | "no_template" | "template_inactive" | "inbound_disabled" | "outside_window" | "blacklisted" | "rate_limited" | "spend_ceiling" | "unavailable") | null;
                 readonly lead_id: string | null;
                 /** Format: date-time */
                 readonly created_at: string;
@@ -3347,6 +3716,66 @@ export interface operations {
             };
         };
     };
+    readonly "auth.logOut": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done; no body */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "auth.changePassword": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["AuthChangePasswordRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["AuthChangePasswordResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     readonly "auth.issueS2s": {
         readonly parameters: {
             readonly query?: never;
@@ -3386,6 +3815,7 @@ export interface operations {
                 readonly role?: "reseller" | "merchant" | "user";
                 readonly reseller_id?: string;
                 readonly merchant_id?: string;
+                readonly issued_by?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
             };
@@ -3417,7 +3847,9 @@ export interface operations {
     };
     readonly "auth.revokeS2s": {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                readonly keep_issued?: boolean;
+            };
             readonly header?: never;
             readonly path: {
                 readonly id: string;
@@ -3452,6 +3884,7 @@ export interface operations {
                 readonly reseller_id?: string;
                 readonly merchant_id?: string;
                 readonly is_active?: boolean;
+                readonly access_given_by?: string;
                 readonly limit?: number;
                 readonly cursor?: string;
             };
@@ -4477,6 +4910,108 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "config.putSecret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ConfigPutSecretRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConfigPutSecretResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "config.deleteSecret": {
+        readonly parameters: {
+            readonly query: {
+                readonly reseller_id: string;
+                readonly merchant_id?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly name: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done; no body */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "config.listSecrets": {
+        readonly parameters: {
+            readonly query?: {
+                readonly name?: string;
+                readonly reseller_id?: string;
+                readonly merchant_id?: string;
+                readonly limit?: number;
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConfigListSecretsResponse"];
+                };
             };
             /** @description A failure */
             readonly default: {

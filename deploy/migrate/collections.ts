@@ -1,14 +1,19 @@
 import type { Schema } from "mongoose";
+import type { Store } from "../../shared/database/mongo.ts";
+import type { SecretSeal } from "../../shared/process/secret-seal.ts";
 import { auditSchema } from "../../services/auth/audit/audit.model.ts";
 import { s2sTokenSchema } from "../../services/auth/tokens/s2s-tokens.model.ts";
 import { userSchema } from "../../services/auth/users/users.model.ts";
 import { entrySchema } from "../../services/blacklist/blacklist.model.ts";
 import { configurationSchema } from "../../services/config/configurations/configurations.model.ts";
+import { resealClientSecrets } from "../../services/config/secrets/client-secrets.repository.ts";
+import { clientSecretSchema } from "../../services/config/secrets/client-secrets.model.ts";
 import { templateSchema, versionSchema } from "../../services/config/templates/templates.model.ts";
 import { sessionSchema } from "../../services/conversation/session/sessions.model.ts";
 import { callSchema } from "../../services/dialer/call/calls.model.ts";
 import { carrierEventSchema } from "../../services/dialer/callbacks/carrier-events.model.ts";
 import { inboundCallSchema } from "../../services/dialer/inbound/inbound-calls.model.ts";
+import { spendLedgerSchema } from "../../services/dialer/spend/spend-ledgers.model.ts";
 import { leadSchema } from "../../services/leads/leads.model.ts";
 import { pushKeySchema } from "../../services/leads/push/push-keys.model.ts";
 import { merchantSchema } from "../../services/merchants/merchants.model.ts";
@@ -17,6 +22,7 @@ import { resellerSchema } from "../../services/merchants/resellers.model.ts";
 import { numberSchema } from "../../services/numbers/numbers.model.ts";
 import { rateWindowSchema } from "../../services/scheduler/limits/rate-windows.model.ts";
 import { deliverySchema } from "../../services/webhook/deliveries/deliveries.model.ts";
+import { resealSigningSecrets } from "../../services/webhook/secrets/secrets.repository.ts";
 import { secretsSchema } from "../../services/webhook/secrets/secrets.model.ts";
 
 /** A collection: its owner's schema, and the names of indexes that are to go, since no version that may run beside this one reads by them. */
@@ -24,6 +30,8 @@ export interface OwnedCollection {
   name: string;
   schema: Schema;
   retired_indexes?: readonly string[];
+  /** Encrypts its secrets under SECRETS_KEY where they are not yet; how many. */
+  reseal?: (store: Pick<Store, "model">, seal: SecretSeal) => Promise<number>;
 }
 
 /** Every collection there is; each has one owner, the service whose schema it has. */
@@ -35,17 +43,27 @@ export const collections: readonly OwnedCollection[] = [
   { name: "templates", schema: templateSchema },
   { name: "template_versions", schema: versionSchema },
   { name: "configurations", schema: configurationSchema },
+  {
+    name: "secrets",
+    schema: clientSecretSchema,
+    reseal: (store, seal) => resealClientSecrets(store.model("secrets", clientSecretSchema), seal),
+  },
   { name: "conversation_sessions", schema: sessionSchema },
   { name: "calls", schema: callSchema },
   { name: "carrier_events", schema: carrierEventSchema },
   { name: "inbound_calls", schema: inboundCallSchema },
+  { name: "spend_ledgers", schema: spendLedgerSchema },
   { name: "leads", schema: leadSchema, retired_indexes: ["due", "lease", "unfinished_of_template"] },
   { name: "push_keys", schema: pushKeySchema },
   { name: "resellers", schema: resellerSchema },
   { name: "merchants", schema: merchantSchema },
   { name: "deployment", schema: deploymentSchema },
-  { name: "numbers", schema: numberSchema },
+  { name: "numbers", schema: numberSchema, retired_indexes: ["one_live_per_reseller"] },
   { name: "rate_windows", schema: rateWindowSchema },
   { name: "deliveries", schema: deliverySchema },
-  { name: "webhook_secrets", schema: secretsSchema },
+  {
+    name: "webhook_secrets",
+    schema: secretsSchema,
+    reseal: (store, seal) => resealSigningSecrets(store.model("webhook_secrets", secretsSchema), seal),
+  },
 ];

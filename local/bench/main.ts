@@ -1,13 +1,15 @@
 import { benchMixed } from "./schedule/mixed-versions.ts";
 import { benchPush } from "./push/push.ts";
 import { benchSchedule } from "./schedule/schedule.ts";
+import { benchSpeech } from "./speech/speech.ts";
 import { benchVoice } from "./voice/voice.ts";
 import { benchWebhook } from "./webhook/webhook.ts";
 
 const BENCHES: Record<string, () => Promise<void>> = {
-  mixed: () => benchMixed({ perSecond: 20, seconds: 8, rounds: 3, largePerSecond: [1, 4] }),
+  mixed: () => benchMixed({ perSecond: 4, seconds: 12, rounds: 4, largePerSecond: [1, 4] }),
   push: benchPush,
   schedule: benchSchedule,
+  speech: benchSpeech,
   voice: benchVoice,
   webhook: benchWebhook,
 };
@@ -19,4 +21,4 @@ if (!bench) {
   process.exit(2);
 }
 await bench();
-process.exit(0);
+process.exit();

@@ -1,32 +1,27 @@
 import { parseArgs } from "node:util";
-import type { PlivoAccount } from "./plivo/plivo-call.ts";
 import { DEFAULT_ACCOUNT, startCarrier, type Carrier, type CarrierOptions } from "./server.ts";
-import type { TelnyxAccount } from "./telnyx/telnyx-call.ts";
-import type { Account } from "./twilio/twilio-call.ts";
 
 const EXIT_LIMIT_MS = 1_800;
 
-function account(text: string): Account {
-  const [, sid, authToken] = /^(AC[0-9a-f]{32}):(.+)$/.exec(text) ?? [];
-  if (sid === undefined || authToken === undefined)
-    throw new Error(`--account must be AC and 32 hex digits, a colon and the token, not "${text.split(":")[0]}:…"`);
-  return { sid, authToken };
+/** Two variables that belong together, of the form given; undefined: neither is set. Secrets come by the environment, for arguments are shown to every user of the machine. */
+function pairOf(id: string, secret: string, form: RegExp, formed: string): [string, string] | undefined {
+  const [who = "", what = ""] = [process.env[id], process.env[secret]];
+  if (who === "" && what === "") return undefined;
+  if (!form.test(who) || what === "") throw new Error(`${id} must be ${formed}, and ${secret} must be set with it`);
+  return [who, what];
 }
 
-function plivoAccount(text: string): PlivoAccount {
-  const [, authId, authToken] = /^(MA[0-9A-Z]{18}):(.+)$/.exec(text) ?? [];
-  if (authId === undefined || authToken === undefined)
-    throw new Error(
-      `--plivo-account must be MA and 18 letters or digits, a colon and the token, not "${text.split(":")[0]}:…"`,
-    );
-  return { authId, authToken };
-}
-
-function telnyxAccount(text: string): TelnyxAccount {
-  const [, connectionId, apiKey] = /^([^:]+):(.+)$/.exec(text) ?? [];
-  if (connectionId === undefined || apiKey === undefined)
-    throw new Error("--telnyx-account must be the connection's id, a colon and the API key");
-  return { connectionId, apiKey };
+function accountsOf(): Pick<CarrierOptions, "accounts" | "plivoAccounts" | "telnyxAccounts" | "telnyxSeed"> {
+  const twilio = pairOf("TWILIO_ACCOUNT_SID", "TWILIO_AUTH_TOKEN", /^AC[0-9a-f]{32}$/, "AC and 32 hex digits");
+  const plivo = pairOf("PLIVO_AUTH_ID", "PLIVO_AUTH_TOKEN", /^MA[0-9A-Z]{18}$/, "MA and 18 letters or digits");
+  const telnyx = pairOf("TELNYX_CONNECTION_ID", "TELNYX_API_KEY", /^.+$/, "the connection's id");
+  const telnyxSeed = process.env["TELNYX_KEY_SEED"] ?? "";
+  return {
+    accounts: twilio ? [{ sid: twilio[0], authToken: twilio[1] }] : [DEFAULT_ACCOUNT],
+    ...(plivo ? { plivoAccounts: [{ authId: plivo[0], authToken: plivo[1] }] } : {}),
+    ...(telnyx ? { telnyxAccounts: [{ connectionId: telnyx[0], apiKey: telnyx[1] }] } : {}),
+    ...(telnyxSeed === "" ? {} : { telnyxSeed }),
+  };
 }
 
 function number(name: string, text: string): number {
@@ -42,10 +37,8 @@ function optionsOf(argv: string[]): CarrierOptions {
       port: { type: "string", default: "0" },
       host: { type: "string", default: "127.0.0.1" },
       "time-scale": { type: "string", default: "1" },
+      patience: { type: "string", default: "1" },
       seed: { type: "string", default: "callagent" },
-      account: { type: "string", multiple: true, default: [] },
-      "plivo-account": { type: "string", multiple: true },
-      "telnyx-account": { type: "string", multiple: true },
       "own-number": { type: "string", multiple: true },
       "ledger-file": { type: "string" },
       "end-cuts-speech": { type: "boolean", default: false },
@@ -55,11 +48,10 @@ function optionsOf(argv: string[]): CarrierOptions {
     port: number("port", values.port),
     host: values.host,
     timeScale: number("time-scale", values["time-scale"]),
+    patience: number("patience", values.patience),
     seed: values.seed,
-    accounts: values.account.length > 0 ? values.account.map(account) : [DEFAULT_ACCOUNT],
+    ...accountsOf(),
     endCutsSpeech: values["end-cuts-speech"],
-    ...(values["plivo-account"] ? { plivoAccounts: values["plivo-account"].map(plivoAccount) } : {}),
-    ...(values["telnyx-account"] ? { telnyxAccounts: values["telnyx-account"].map(telnyxAccount) } : {}),
     ...(values["own-number"] ? { ownNumbers: values["own-number"] } : {}),
     ...(values["ledger-file"] === undefined ? {} : { ledgerFile: values["ledger-file"] }),
   };

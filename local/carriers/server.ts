@@ -11,7 +11,7 @@ import type { PlivoAccount } from "./plivo/plivo-call.ts";
 import { createPlivo } from "./plivo/provider.ts";
 import { createTelnyx } from "./telnyx/provider.ts";
 import type { TelnyxAccount } from "./telnyx/telnyx-call.ts";
-import { startTime, type SimTime } from "./exchange/simulated-time.ts";
+import { isScale, startTime, type SimTime } from "./exchange/simulated-time.ts";
 import { createTwilio, type TwilioOptions } from "./twilio/provider.ts";
 import type { Account } from "./twilio/twilio-call.ts";
 
@@ -25,12 +25,16 @@ export interface CarrierOptions {
   timeScale: number;
   /** Same seed, same people, same words. */
   seed: string;
+  /** So many times longer than in life people wait for the service, for a machine that is short of time; absent: 1. */
+  patience?: number;
   /** Who may use the API. */
   accounts: readonly Account[];
   /** Who may use Plivo's API; absent: its default account. */
   plivoAccounts?: readonly PlivoAccount[];
   /** Who may use Telnyx's API; absent: its default account. */
   telnyxAccounts?: readonly TelnyxAccount[];
+  /** What the key pair comes from that signs Telnyx's callbacks; absent: `seed`, which whoever reads this can sign with. */
+  telnyxSeed?: string;
   /** Numbers calls may come from (E.164); absent: any. */
   ownNumbers?: readonly string[];
   /** Keeps the ledger in this file, one JSON object per line, and reads it back at the start. */
@@ -67,7 +71,7 @@ function openProtocols(options: CarrierOptions, given: Pick<TwilioOptions, "exch
   const telnyx = createTelnyx({
     ...parts,
     accounts: options.telnyxAccounts ?? [DEFAULT_TELNYX_ACCOUNT],
-    seed: options.seed,
+    seed: options.telnyxSeed ?? options.seed,
   });
   const protocols = {
     twilio: createTwilio({ ...parts, accounts: options.accounts }),
@@ -113,23 +117,26 @@ function refuseFor(server: Server, host: string, time: SimTime, ms: number): voi
 
 /**
  * Starts the simulated carrier. Rejects with the system's error when the port is taken (EADDRINUSE) or the ledger file cannot
- * be opened, and with RangeError for a time scale that is not above 0.
+ * be opened, and with RangeError for a time scale that is not above 0 or a patience below 1.
  */
 export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
-  if (!(options.timeScale > 0 && options.timeScale <= 10_000))
+  if (!isScale(options.timeScale))
     throw new RangeError(`the time scale must be above 0 and at most 10000, not ${options.timeScale}`);
+  const { patience = 1 } = options;
+  if (!(patience >= 1 && patience <= 100))
+    throw new RangeError(`the patience must be at least 1 and at most 100, not ${patience}`);
   const host = options.host ?? HOST;
   const ledger = openLedger(options.ledgerFile);
   const time = startTime(options.timeScale);
   const faults = createFaults();
   const scripts = createScripts();
-  const exchange = createExchange({ time, ledger, faults, scripts, seed: options.seed });
+  const exchange = createExchange({ time, ledger, faults, scripts, seed: options.seed, patience });
   const protocols = openProtocols(options, { exchange, time, ledger, faults });
 
   const answer = (request: Request): Reply =>
     protocols.answer(request) ??
     answerInbound(protocols.desks, request) ??
-    answerLedger({ ledger, faults, scripts, liveCalls: () => exchange.live() }, request);
+    answerLedger({ ledger, faults, scripts, time, liveCalls: () => exchange.live() }, request);
   const serve = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = await readRequest(message);
     if (!request) return sendReply(response, { status: 413, body: { message: "the request is too large" } });

@@ -8,7 +8,7 @@ export interface Scenario {
   seconds: number;
   /** Left out of the short form that the tests play: it takes long, and a test of one service shows the same. */
   long?: boolean;
-  scene(seconds: number): Pick<SceneOptions, "timeScale" | "leaseSeconds" | "provider" | "env" | "clocks">;
+  scene(seconds: number): Pick<SceneOptions, "timeScale" | "leaseSeconds" | "provider" | "engine" | "env" | "clocks">;
   /** Plays it; what did not hold, one line each. */
   play(scene: Scene, seconds: number): Promise<string[]>;
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Engine } from "../../shared/contracts/records/models.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { startBusProxy, type BusProxy } from "../harness/bus-proxy.ts";
 import { callee, startPushing, type Pusher } from "../harness/lead-pusher.ts";
@@ -15,6 +16,8 @@ export interface SceneOptions {
   timeScale: number;
   leaseSeconds: number;
   provider: Provider;
+  /** The pipeline of conversations; absent: the carrier's text relay. */
+  engine?: Engine;
   /** Variables of the services beside the scene's own. */
   env?: Record<string, string>;
   /** The wall clocks of store and services can be set. */
@@ -125,7 +128,7 @@ function steppedClocks() {
 }
 
 function productOptions(
-  { timeScale, leaseSeconds, provider, env = {}, tree }: SceneOptions,
+  { timeScale, leaseSeconds, provider, engine, env = {}, tree }: SceneOptions,
   stepped: ReturnType<typeof steppedClocks> | null,
 ): ProductOptions {
   return {
@@ -133,6 +136,7 @@ function productOptions(
     timeScale,
     providers: [provider],
     replicas: { dialer: 2 },
+    ...(engine === undefined ? {} : { engine }),
     env: {
       LEASE_SECONDS: String(leaseSeconds),
       PLACEMENT_GRACE_SECONDS: "10",

@@ -27,6 +27,8 @@ export interface Product {
   ledger(): Promise<LedgerEntry[]>;
   /** Asks the carrier for a fault (local/carriers/exchange/faults.ts), or with null to stop all of them. */
   injectFault(fault: Record<string, unknown> | null): Promise<void>;
+  /** Gives people whose numbers end like this a script (local/people/step-script.ts). */
+  scriptPerson(number: string, script: readonly Record<string, unknown>[]): Promise<void>;
   /** How often a child died by itself, by its name. */
   deaths(child: string): number;
   stop(): Promise<void>;
@@ -88,10 +90,12 @@ export const REPLICAS_ENV = {
 };
 
 const DEFAULT_TIME_SCALE = 20;
+/** So many times longer than in life people wait for the product of a test. */
+const PATIENCE = 2;
 const LEDGER_PAGE = 10_000;
 
 /** The simulated carrier as tests see and disturb it. */
-function carrierView(url: string): Pick<Product, "ledgerCalls" | "ledger" | "injectFault"> {
+function carrierView(url: string): Pick<Product, "ledgerCalls" | "ledger" | "injectFault" | "scriptPerson"> {
   const get = async <T>(path: string): Promise<T> => (await fetch(`${url}${path}`)).json() as Promise<T>;
   return {
     ledgerCalls: async () => (await get<{ calls: LedgerCall[] }>("/ledger/calls")).calls,
@@ -104,6 +108,14 @@ function carrierView(url: string): Pick<Product, "ledgerCalls" | "ledger" | "inj
         if (page.entries.length === 0) return all;
         since = page.next;
       }
+    },
+    async scriptPerson(number, script) {
+      const answer = await fetch(`${url}/people`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ number, script }),
+      });
+      if (!answer.ok) throw new Error(`the carrier takes no such script: ${await answer.text()}`);
     },
     async injectFault(fault) {
       const how =
@@ -129,6 +141,8 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     mediaPort: await freePort(),
     carrierPort: await freePort(),
     timeScale: options.timeScale ?? DEFAULT_TIME_SCALE,
+    // nobody is to hang up because a test machine is short of time
+    patience: PATIENCE,
     seed: "test",
     database: `t_${randomUUID().slice(0, 8)}`,
     ...(options.replicas ? { replicas: options.replicas } : {}),

@@ -159,7 +159,7 @@ export async function until<T>(
 export const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Askers for tests. */
-export const asAdmin = { kind: "user", id: "admin-1", role: "admin", reseller_id: null, merchant_id: null } as const;
+export const asAdmin = { kind: "s2s", id: "admin-1", role: "admin", reseller_id: null, merchant_id: null } as const;
 export const asReseller = (reseller_id: string) =>
   ({ kind: "s2s", id: `r-${reseller_id}`, role: "reseller", reseller_id, merchant_id: null }) as const;
 export const asMerchant = (reseller_id: string, merchant_id: string) =>

@@ -2,11 +2,10 @@ import { parseArgs } from "node:util";
 import { MOST_DELAY_MS } from "./api/delays.ts";
 import { startModels } from "./server.ts";
 
-/** Runs the model simulator as a program: see `options` for what it takes. */
+/** Runs the model simulator as a program: see `options` for what it takes. The key it asks for is OPENAI_API_KEY; unset, any will do. */
 const options = {
   port: { type: "string", default: "0" },
   host: { type: "string", default: "127.0.0.1" },
-  key: { type: "string" },
   model: { type: "string" },
   "stt-ms": { type: "string", default: "0" },
   "first-token-ms": { type: "string", default: "0" },
@@ -25,10 +24,11 @@ function wholeNumber(name: string, text: string, most: number): number {
 
 async function run(): Promise<void> {
   const { values } = parseArgs({ options });
+  const key = process.env["OPENAI_API_KEY"] ?? "";
   const models = await startModels({
     port: wholeNumber("port", values.port, LAST_PORT),
     host: values.host,
-    ...(values.key === undefined ? {} : { key: values.key }),
+    ...(key === "" ? {} : { key }),
     ...(values.model === undefined ? {} : { model: values.model }),
     sttMs: wholeNumber("stt-ms", values["stt-ms"], MOST_DELAY_MS),
     firstTokenMs: wholeNumber("first-token-ms", values["first-token-ms"], MOST_DELAY_MS),

@@ -17,7 +17,7 @@ interface Wait {
 const THINKING_MS = { least: 400, most: 1_000 };
 /** The agent has stopped although no question was put, or in mid-sentence. */
 const PAUSE: Wait = { simMs: 600, realMs: 600 };
-/** Nothing is heard: "Hello?", and then enough. */
+/** Nothing is heard: "Hello?", and then enough. These waits for the service are longer where a machine is short of time (`patience`). */
 const HELLO_AFTER: Wait = { simMs: 8_000, realMs: 6_000 };
 const GIVES_UP_AFTER: Wait = { simMs: 20_000, realMs: 15_000 };
 /** All is said, and the agent neither goes on nor leaves. */
@@ -47,6 +47,8 @@ export interface Meeting {
   time: LegTime;
   line: CallLeg;
   over: AbortSignal;
+  /** So many times longer than in life they wait for the service, where it is slow because its machine is. */
+  patience: number;
   /** What a test tells them to do; null: they behave by their number. */
   script: readonly Step[] | null;
   hangUp(): void;
@@ -112,7 +114,7 @@ class Person {
   }
 
   pickUp(): void {
-    const { line, over, time, hangUp } = this.#m;
+    const { line, over, time, hangUp, patience } = this.#m;
     line.setPersonSide({
       onAgentStarts: () => this.#onAgentStarts(),
       onAgentPauses: (finished) => {
@@ -125,7 +127,7 @@ class Person {
       },
     });
     over.addEventListener("abort", () => this.#next(), { once: true });
-    const enough = time.after(MAX_CONVERSATION.simMs, hangUp, MAX_CONVERSATION.realMs);
+    const enough = time.after(MAX_CONVERSATION.simMs, hangUp, MAX_CONVERSATION.realMs * patience);
     over.addEventListener("abort", enough, { once: true });
     this.#waitForAgent();
   }
@@ -133,6 +135,11 @@ class Person {
   #plan(wait: Wait, act: () => void): void {
     this.#next();
     if (!this.#m.over.aborted) this.#next = this.#m.time.after(wait.simMs, act, wait.realMs);
+  }
+
+  /** The same, for what they do when the service is silent for too long. */
+  #await({ simMs, realMs }: Wait, act: () => void): void {
+    this.#plan({ simMs, realMs: realMs * this.#m.patience }, act);
   }
 
   #between(least: number, most: number): number {
@@ -183,12 +190,12 @@ class Person {
   #waitForAgent(): void {
     const { hangUp } = this.#m;
     if (this.#memory.decided)
-      this.#plan(CLOSES_AFTER, () => {
+      this.#await(CLOSES_AFTER, () => {
         void this.#speak("thanks").then(hangUp);
       });
-    else if (this.#saidHello) this.#plan(GIVES_UP_AFTER, hangUp);
+    else if (this.#saidHello) this.#await(GIVES_UP_AFTER, hangUp);
     else
-      this.#plan(HELLO_AFTER, () => {
+      this.#await(HELLO_AFTER, () => {
         this.#saidHello = true;
         void this.#speak("hello").then(() => this.#listenOn());
       });

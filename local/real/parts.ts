@@ -1,9 +1,11 @@
 import { documentdb } from "./documentdb/documentdb.ts";
 import { nats } from "./nats/nats.ts";
+import { schemathesis } from "./schemathesis/schemathesis.ts";
 import type { Part } from "./part.ts";
+import { speech } from "./speech/speech.ts";
 
 /** Every real server there is. */
-export const PARTS: readonly Part[] = [documentdb, nats];
+export const PARTS: readonly Part[] = [documentdb, nats, speech, schemathesis];
 
 /** What a part misses on this machine. */
 export const missingFor = (part: Part): string[] =>

@@ -1,21 +1,44 @@
 import type { Handlers } from "../../shared/bus/bus.ts";
 import type { ConfigurationRecord } from "../../shared/contracts/records/configuration.ts";
-import { scopeOf } from "../../shared/contracts/records/identity.ts";
-import type { TemplateRecord } from "../../shared/contracts/records/template.ts";
+import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
+import type { FlowFunction, TemplateRecord } from "../../shared/contracts/records/template.ts";
 import { readPage } from "../../shared/page.ts";
 import { configurationNotFound } from "./configurations/configuration-changes.ts";
 import type { ConfigurationDoc } from "./configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "./configurations/configurations.repository.ts";
 import type { CallPlans } from "./plans/call-plans.ts";
+import { masked } from "./rules/request-secrets.ts";
 import { templateWarnings } from "./rules/template-validation.ts";
 import { templateNotFound } from "./templates/template-changes.ts";
 import { recordOf } from "./templates/template-records.ts";
 import type { TemplatesRepository } from "./templates/templates.repository.ts";
 
+/** The configuration as this asker sees it: a user, who may not write it, sees nothing of its pre-checks that may be a credential. */
+const configurationFor = (by: By, record: ConfigurationRecord): ConfigurationRecord =>
+  by.role === "user" ? { ...record, pre_checks: record.pre_checks.map(masked) } : record;
+
+const functionFor = (fn: FlowFunction): FlowFunction => (fn.http ? { ...fn, http: masked(fn.http) } : fn);
+
+/** The template as this asker sees it: the same of its functions' requests. */
+const templateFor = (by: By, record: TemplateRecord): TemplateRecord =>
+  by.role === "user"
+    ? {
+        ...record,
+        nodes: record.nodes.map((node) =>
+          node.functions ? { ...node, functions: node.functions.map(functionFor) } : node,
+        ),
+        global_functions: record.global_functions.map(functionFor),
+      }
+    : record;
+
 /** A configuration as it is shown. CONFIGURATION_NOT_FOUND for none, or one whose template is gone. */
-export async function shownConfiguration(plans: CallPlans, doc: ConfigurationDoc | null): Promise<ConfigurationRecord> {
+export async function shownConfiguration(
+  by: By,
+  plans: CallPlans,
+  doc: ConfigurationDoc | null,
+): Promise<ConfigurationRecord> {
   const [record] = await plans.records(doc ? [doc] : []);
-  return record ?? configurationNotFound();
+  return record ? configurationFor(by, record) : configurationNotFound();
 }
 
 /** A template as it is shown: with what a save would refuse now, where it was saved before. */
@@ -41,21 +64,21 @@ export const configReads = (
         const records = new Map((await templates.current(heads)).map((r) => [r.id, r]));
         return heads.map(({ _id, created_at }) => ({ _id, created_at, record: records.get(_id) }));
       },
-      ({ record }) => record && shownTemplate(record),
+      ({ record }) => record && templateFor(by, shownTemplate(record)),
     );
     return { count: items.length, templates: items, next_cursor };
   },
   async getTemplate({ by, id }) {
     const head = (await templates.head(scopeOf(by), id)) ?? templateNotFound();
     const [record] = await templates.current([head]);
-    return record ? shownTemplate(record) : templateNotFound();
+    return record ? templateFor(by, shownTemplate(record)) : templateNotFound();
   },
   async listVersions({ by, id, ...page }) {
     const head = (await templates.head(scopeOf(by), id)) ?? templateNotFound();
     const { items, next_cursor } = await readPage(
       page,
       (after, size) => templates.versions(head, after, size),
-      recordOf,
+      (version) => templateFor(by, recordOf(version)),
     );
     return { count: items.length, versions: items, next_cursor };
   },
@@ -67,10 +90,10 @@ export const configReads = (
         const records = new Map((await plans.records(docs)).map((r) => [r.id, r]));
         return docs.map(({ _id, created_at }) => ({ _id, created_at, record: records.get(_id) }));
       },
-      ({ record }) => record,
+      ({ record }) => record && configurationFor(by, record),
     );
     return { count: items.length, configurations: items, next_cursor };
   },
   getConfiguration: async ({ by, config_id }) =>
-    shownConfiguration(plans, await configurations.find(scopeOf(by), config_id)),
+    shownConfiguration(by, plans, await configurations.find(scopeOf(by), config_id)),
 });

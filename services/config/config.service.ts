@@ -12,6 +12,9 @@ import { callPlans } from "./plans/call-plans.ts";
 import { pushTargets } from "./push/push-targets.ts";
 import { configReads, shownConfiguration, shownTemplate } from "./config-queries.ts";
 import { changeTemplate, createTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
+import { clientSecrets } from "./secrets/client-secrets.ts";
+import { clientSecretSchema } from "./secrets/client-secrets.model.ts";
+import { clientSecretsRepository } from "./secrets/client-secrets.repository.ts";
 import { templateSchema, versionSchema } from "./templates/templates.model.ts";
 import { templatesRepository } from "./templates/templates.repository.ts";
 
@@ -25,6 +28,7 @@ export default service(
       store.model("template_versions", versionSchema),
     );
     const configurations = configurationsRepository(store.model("configurations", configurationSchema));
+    const secrets = clientSecretsRepository(store.model("secrets", clientSecretSchema));
     const plans = callPlans(templates, configurations, deps.env.DEFAULT_TIMEZONE);
     const targets = pushTargets(templates, configurations, deps.env.DEFAULT_TIMEZONE);
 
@@ -32,8 +36,10 @@ export default service(
       actions: {
         ...configReads(templates, configurations, plans),
         ...inboundPlans(templates, configurations, plans),
-        createTemplate: (params, { bus }) => createTemplate(deps, templates, bus, params),
-        updateTemplate: async (params, { bus }) => shownTemplate(await changeTemplate(deps, templates, bus, params)),
+        ...clientSecrets(deps, templates, secrets),
+        createTemplate: (params, { bus }) => createTemplate(deps, { templates, secrets }, bus, params),
+        updateTemplate: async (params, { bus }) =>
+          shownTemplate(await changeTemplate(deps, { templates, secrets }, bus, params)),
         async deleteTemplate(params, { bus }) {
           await deleteTemplate(deps, templates, configurations, bus, params);
           return {};
@@ -41,9 +47,14 @@ export default service(
         owns: async ({ reseller_id, merchant_id }) => ({
           any: await templates.any({ reseller_id, merchant_id: merchant_id ?? null }),
         }),
-        createConfiguration: (params, { bus }) => createConfiguration(deps, templates, configurations, bus, params),
+        createConfiguration: (params, { bus }) =>
+          createConfiguration(deps, templates, { configurations, secrets }, bus, params),
         updateConfiguration: async (params, { bus }) =>
-          shownConfiguration(plans, await changeConfiguration(deps, configurations, bus, params)),
+          shownConfiguration(
+            params.by,
+            plans,
+            await changeConfiguration(deps, { configurations, secrets }, bus, params),
+          ),
         async deleteConfiguration(params, { bus }) {
           await deleteConfiguration(deps, configurations, bus, params);
           return {};

@@ -8,7 +8,9 @@ import { composition, MAX_CONVERSATIONS } from "./composition.ts";
 import { deprecationsIn } from "./providers/model-deprecations.ts";
 import { prepareMany } from "./session/preparation.ts";
 import { recoveredFacts } from "./session/conversation-settlement.ts";
+import type { PlannedSession } from "./session/sessions.model.ts";
 import type { SessionRecordings } from "./recording/session-recordings.ts";
+import { sha256 } from "../../shared/ids.ts";
 import { startMediaServer, type MediaServer } from "./transport/media-server.ts";
 
 /** Interval of the search for recordings of crashed processes. */
@@ -57,6 +59,13 @@ function sayDeprecations({ env, log }: Pick<ServiceDeps, "env" | "log">): void {
     );
 }
 
+/** A carrier's socket was cut: its call ends as one whose media broke off. */
+const sayFlood = (log: ServiceDeps["log"], planned: PlannedSession | null): void =>
+  log.warn(
+    { event: "media.flood", lead_id: planned?.lead_id, claim_no: planned?.claim_no },
+    "A socket sent far more than sound in real time; it was cut, so that other calls are heard.",
+  );
+
 /** Conversations: prepared before the dial, run when media joins, settled once. Owns the media port. */
 export default service(
   "conversation",
@@ -92,10 +101,13 @@ export default service(
           host: env.MEDIA_HOST,
           port: env.MEDIA_PORT,
           log,
+          clock: deps.clock,
           maxSockets: MAX_CONVERSATIONS,
+          isAwaited: ({ token, provider }) => parts.prepared.byToken(sha256(token), provider) !== null,
           admit: conversations.admit,
           onSocket: (socket, admission) =>
             void conversations.run(parts.attach(socket, admission.session ?? admission.planned), admission),
+          onFlood: (admission) => sayFlood(log, admission.session ?? admission.planned),
         });
         leftovers = recoverRecordings(deps, recordings);
         log.info({ event: "conversation.listening", url: parts.url() }, "Carriers can connect.");

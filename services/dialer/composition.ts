@@ -18,6 +18,9 @@ import { createPermitPace } from "./outbound/permit-pace.ts";
 import { createPreCheckClient } from "./outbound/pre-checks/pre-check-client.ts";
 import { createPeers } from "./peers.ts";
 import { createRecordingWorker, type RecordingWorker } from "./recordings/recording-worker.ts";
+import { createToldCeilings } from "./spend/spend-admission.ts";
+import { spendLedgerSchema } from "./spend/spend-ledgers.model.ts";
+import { createSpendLedgers } from "./spend/spend-ledgers.repository.ts";
 import { createRecordings } from "./recordings/recordings.repository.ts";
 
 /** No call has this id: it is read to see whether the database answers. */
@@ -55,11 +58,13 @@ export function compose(
     callbacks: createCarrierEvents(store.model("carrier_events", carrierEventSchema)),
     inboundCalls: createInboundCalls(store.model("inbound_calls", inboundCallSchema)),
     inboundAnswers: recencyCache({ max: MAX_INBOUND_ANSWERS }),
+    spendLedgers: createSpendLedgers(store.model("spend_ledgers", spendLedgerSchema)),
+    toldCeilings: createToldCeilings(),
     recordings: createRecordings(callModel, calls.apply),
     stores: recordingStores(service),
     wakeRecordings: () => recordingWorker.wake(),
     carriers,
-    peers: createPeers(bus, env.LEASE_SECONDS),
+    peers: createPeers(bus, env.LEASE_SECONDS, clock),
     permitPace: createPermitPace(random),
     storeClock: service.storeClock,
     preCheckClient: createPreCheckClient(

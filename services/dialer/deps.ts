@@ -13,6 +13,7 @@ import type { CarrierBreakers } from "./outbound/carrier-circuit-breaker.ts";
 import type { PermitPace } from "./outbound/permit-pace.ts";
 import type { PreCheckClient } from "./outbound/pre-checks/pre-check-client.ts";
 import type { Peers } from "./peers.ts";
+import type { SpendLedgers } from "./spend/spend-ledgers.repository.ts";
 import type { Recordings } from "./recordings/recordings.repository.ts";
 
 /** Everything that the parts of the dialer are made of, put together once per process (composition.ts). */
@@ -32,6 +33,9 @@ export interface DialerParts extends Pick<ServiceDeps, "bus" | "clock" | "env" |
   inboundCalls: InboundCalls;
   /** What this node answered to inbound calls lately, by the call's id. */
   inboundAnswers: Cache<Promise<AnswerDocument>>;
+  spendLedgers: SpendLedgers;
+  /** Spend ceilings that this process has told to be reached, by owner, period and what they limit. */
+  toldCeilings: Cache<true>;
   recordings: Recordings;
   /** Makes the worker check for due recordings soon. */
   wakeRecordings(): void;

@@ -6,6 +6,7 @@ import { startLoops, type Loops } from "./call/call-sweep.ts";
 import { receiveCallback } from "./callbacks/receive-callback.ts";
 import { reconcile } from "./call/reconcile.ts";
 import { DIAL_TIMEOUT_MS } from "./carriers/carrier-port.ts";
+import { numberHeld } from "./carriers/number-holding.ts";
 import { compose } from "./composition.ts";
 import { listInbound } from "./inbound/inbound-list.ts";
 import { farewells } from "./media/farewells.ts";
@@ -13,6 +14,7 @@ import { mediaJoined } from "./media/media-joined.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { calleeCalls } from "./outbound/callee-cap.ts";
 import { createAttemptPool } from "./outbound/attempt-pool.ts";
+import { spendRoom } from "./spend/spend-admission.ts";
 import { ownRecorded, recordingOf } from "./recordings/recording-actions.ts";
 
 /** After SIGTERM, requests under way get this long: a dial's time-out and a little. */
@@ -31,6 +33,7 @@ export default service("dialer", (deps) => {
       dialMany: ({ orders }) => ({ taken: orders.map((order) => attempts.take(order)) }),
       carrierEvent: (raw) => receiveCallback(parts, raw),
       farewells: () => ({ documents: farewells(parts.carriers) }),
+      holdsNumber: (asked) => numberHeld(parts, asked),
       verifyUpgrade: ({ provider, path, headers }) => ({
         valid: parts.carriers.of(provider).verifyUpgrade({ path, headers }),
       }),
@@ -46,6 +49,7 @@ export default service("dialer", (deps) => {
       recordingOf: ({ call_id }) => recordingOf(parts, call_id),
       history: ({ lead_id }) => callHistory(parts, lead_id),
       calleeCalls: (params) => calleeCalls(parts, params),
+      spendRoom: (params) => spendRoom(parts, params),
       reconcile: ({ lead_id, claim_no }) => reconcile(parts, lead_id, claim_no),
     },
     async started() {
@@ -53,12 +57,16 @@ export default service("dialer", (deps) => {
       loops = startLoops(parts, recordingWorker);
     },
     // callbacks, polls and the ends of calls go on until the process leaves the bus
-    drain: () => attempts.drain(graceMs),
+    async drain() {
+      await attempts.drain(graceMs);
+      await parts.peers.giveBackSlots(graceMs);
+    },
     async stopped() {
       leaving.abort();
       await loops?.stop();
       await parts.background.drain(graceMs);
       await within(deps.clock, graceMs, parts.unwritten.retry());
+      await parts.peers.giveBackSlots(graceMs);
       await parts.preCheckClient.close();
     },
   };

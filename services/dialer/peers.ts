@@ -3,6 +3,8 @@ import type { Bus, ParamsOf, ResultOf } from "../../shared/bus/bus.ts";
 import type { Preparation, Prepared } from "../../shared/contracts/conversation.ts";
 import { codeOf, fail } from "../../shared/errors.ts";
 import { jsonBytes } from "../../shared/json.ts";
+import type { Clock } from "../../shared/time/clock.ts";
+import { within } from "../../shared/time/deadline.ts";
 
 type SlotLease = ParamsOf<"numbers.keepMany">["lines"][number];
 type ListedPair = ParamsOf<"blacklist.check">["pairs"][number];
@@ -23,19 +25,22 @@ export interface Peers {
   releaseSlotEventually(call_ref: string): Promise<void>;
   /** Releases the slots that could not be released before. Throws when the numbers service still can't be reached. */
   retryReleases(): Promise<void>;
+  /** Before this process goes: tries until nothing waits any more, or for `limitMs`; what is left then, its lease ends. Never rejects. */
+  giveBackSlots(limitMs: number): Promise<void>;
 }
 
 /** Items of one request. */
 const MAX_ITEMS = 200;
 /** Releases that are waiting to be retried, at most; the leases of further slots run out by themselves. */
 const MAX_WAITING = 10_000;
+/** A process that goes tries this often. */
+const LAST_TRIES_EVERY_MS = 250;
 
-/** The other services, through the bus of this process. `lease_seconds`: life of a lead's lease. */
-export function createPeers(bus: Bus, lease_seconds: number): Peers {
-  const prepare = batched(
-    async (calls: Preparation[]) => (await bus.call("conversation.prepareMany", { calls })).results,
-    { maxItems: MAX_ITEMS, bytesOf: jsonBytes },
-  );
+/** Releases of slots, and those that could not be made yet. */
+function slotReleases(
+  bus: Pick<Bus, "call">,
+  clock: Clock,
+): Pick<Peers, "releaseSlot" | "releaseSlotEventually" | "retryReleases" | "giveBackSlots"> {
   const release = batched(
     async (holders: string[]) => {
       await bus.call("numbers.releaseMany", { holders });
@@ -44,7 +49,41 @@ export function createPeers(bus: Bus, lease_seconds: number): Peers {
     { maxItems: MAX_ITEMS },
   );
   const waiting = new Set<string>();
+  const retryReleases = async (): Promise<void> => {
+    for (const holders of chunks([...waiting], { maxItems: MAX_ITEMS })) {
+      await bus.call("numbers.releaseMany", { holders });
+      for (const holder of holders) waiting.delete(holder);
+    }
+  };
   return {
+    async releaseSlot(call_ref) {
+      await release(call_ref);
+    },
+    async releaseSlotEventually(call_ref) {
+      try {
+        await release(call_ref);
+      } catch {
+        if (waiting.size < MAX_WAITING) waiting.add(call_ref);
+      }
+    },
+    retryReleases,
+    async giveBackSlots(limitMs) {
+      for (const from = clock.monotonicMs(); waiting.size > 0 && clock.monotonicMs() - from < limitMs;) {
+        await within(clock, limitMs, retryReleases()).catch(() => undefined);
+        if (waiting.size > 0) await clock.wait(LAST_TRIES_EVERY_MS);
+      }
+    },
+  };
+}
+
+/** The other services, through the bus of this process. `lease_seconds`: life of a lead's lease. */
+export function createPeers(bus: Bus, lease_seconds: number, clock: Clock): Peers {
+  const prepare = batched(
+    async (calls: Preparation[]) => (await bus.call("conversation.prepareMany", { calls })).results,
+    { maxItems: MAX_ITEMS, bytesOf: jsonBytes },
+  );
+  return {
+    ...slotReleases(bus, clock),
     isBlacklisted: batched(
       async (pairs: ListedPair[]) => {
         const { listed } = await bus.call("blacklist.check", { pairs });
@@ -67,21 +106,5 @@ export function createPeers(bus: Bus, lease_seconds: number): Peers {
     renewSlotLease: batched(async (lines: SlotLease[]) => (await bus.call("numbers.keepMany", { lines })).kept, {
       maxItems: MAX_ITEMS,
     }),
-    async releaseSlot(call_ref) {
-      await release(call_ref);
-    },
-    async releaseSlotEventually(call_ref) {
-      try {
-        await release(call_ref);
-      } catch {
-        if (waiting.size < MAX_WAITING) waiting.add(call_ref);
-      }
-    },
-    async retryReleases() {
-      for (const holders of chunks([...waiting], { maxItems: MAX_ITEMS })) {
-        await bus.call("numbers.releaseMany", { holders });
-        for (const holder of holders) waiting.delete(holder);
-      }
-    },
   };
 }

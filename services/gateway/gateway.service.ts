@@ -10,7 +10,15 @@ import { depsOf } from "../../shared/process/process-deps.ts";
 import { trustOf } from "../../shared/bus/bus-trust.ts";
 import { buildGateway, type Gateway } from "./gateway.ts";
 import { timeOfLeads } from "./health.ts";
-import { methodsAt, notFound, pathOf, routeOf, translated, type WebService } from "./http/moleculer-web.ts";
+import {
+  methodsAt,
+  notFound,
+  pathOf,
+  refusedMethod,
+  routeOf,
+  translated,
+  type WebService,
+} from "./http/moleculer-web.ts";
 import { openHttpServer, type HttpServer } from "./http/server.ts";
 import { BASE_PATH } from "../../shared/base-path.ts";
 
@@ -24,7 +32,7 @@ type Self = Service &
     server?: HttpServer["server"];
     http?: HttpServer;
     gateway: Gateway;
-    farewells?: Loop;
+    loops?: Loop[];
     /** Ends the reading of the deployment's time. */
     unfollow?: () => Promise<void>;
   };
@@ -55,21 +63,28 @@ async function start(self: Self): Promise<void> {
     port: env.HTTP_PORT,
     ids,
     https: env.PUBLIC_HTTP_URL.startsWith("https:"),
+    refuse: (req, res, failure) => {
+      refuse(self, req, res, failure);
+    },
+    problemOf: self.gateway.problemOf,
     handle: (req, res) => {
-      self.gateway.setCorsHeaders({ req, res });
-      // moleculer-web would run an OPTIONS request as the method it asks about
-      if (req.method === "OPTIONS") self.gateway.options({ req, res }, methodsAt(self, pathOf(req)));
+      self.gateway.prepare({ req, res });
+      const methods = methodsAt(self, pathOf(req));
+      // moleculer-web would run an OPTIONS request as the method it asks about, and a GET of /leads/bulk as one of a lead
+      if (req.method === "OPTIONS") self.gateway.options({ req, res }, methods);
+      else if (methods.length > 0 && !methods.includes(String(req.method)))
+        refuse(self, req, res, refusedMethod(methods, req));
       else void self.httpHandler(req, res);
     },
   });
   self.server = self.http.server;
-  self.farewells = self.gateway.farewells.start();
+  self.loops = [self.gateway.farewells.start(), self.gateway.allowances.start()];
   self.gateway.listening(self.http.url);
 }
 
 async function stop(self: Self): Promise<void> {
   await drainOf(self.broker).run();
-  await self.farewells?.stop();
+  await Promise.all((self.loops ?? []).map((loop) => loop.stop()));
   await self.unfollow?.();
   await self.http?.close(Math.min(MAX_GRACE_MS, depsOf(self.broker).env.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND));
 }
@@ -105,6 +120,10 @@ const schema: ServiceSchema = {
     "database.command_refused"(this: Service, ctx: Context<EventOf<"database.command_refused">>) {
       if (trustOf(this.broker).hears("database.command_refused", ctx))
         (this as unknown as Self).gateway.commandRefused(ctx.params);
+    },
+    "allowance.spent"(this: Service, ctx: Context<EventOf<"allowance.spent">>) {
+      if (trustOf(this.broker).hears("allowance.spent", ctx))
+        (this as unknown as Self).gateway.allowances.note(ctx.params);
     },
   },
   created() {

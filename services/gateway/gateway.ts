@@ -2,9 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Bus } from "../../shared/bus/bus.ts";
 import { Failure } from "../../shared/errors.ts";
 import type { ProcessDeps } from "../../shared/process/process-deps.ts";
+import { sparseLog } from "../../shared/process/sparse-log.ts";
 import { recordingStores } from "../../shared/storage/recordings.ts";
+import { createAllowanceNotices, type AllowanceNotices } from "./allowance-notices.ts";
 import { createFarewells, type Farewells } from "./carrier-farewells.ts";
-import { identifier } from "./api/bearer.ts";
+import { identifier, type Identifier } from "./api/bearer.ts";
 import { bulkEndpoint } from "./bulk/push-endpoint.ts";
 import { carrierCallbacks } from "./carrier-callbacks.ts";
 import { corsHeaders, originsOf, preflightHeaders } from "./http/cors.ts";
@@ -12,11 +14,12 @@ import { DOCS_POLICY, docsPage } from "./docs/html-page.ts";
 import { endpoint } from "./api/endpoint.ts";
 import { itemResultsEndpoint } from "./api/item-results.ts";
 import { wholeListEndpoint } from "./api/whole-list.ts";
-import { answer, answerJson, answerText, refuser, type Handler, type Refuser } from "./http/exchange.ts";
+import { answer, answerJson, answerText, refuser, type Exchange, type Handler, type Refuser } from "./http/exchange.ts";
 import { readiness, refusedCommands, type RefusedCommands } from "./health.ts";
-import { statusOf } from "./http/http-errors.ts";
+import { problemOf, statusOf, type Problem } from "./http/http-errors.ts";
 import { API_VERSION } from "./http/server.ts";
-import { limitsOf } from "./http/request-limits.ts";
+import { proxyNotice } from "./http/proxy-notice.ts";
+import { isLoopback, limitsOf, type Limits } from "./http/request-limits.ts";
 import { openApi } from "./docs/openapi.ts";
 import { recordingEndpoint } from "./recording-download.ts";
 import { inMatchingOrder, ROUTES } from "./routes/index.ts";
@@ -28,15 +31,18 @@ export interface Gateway {
   api: Record<string, Handler>;
   /** At the root: health, documentation, carrier callbacks. */
   root: Record<string, Handler>;
-  /** Sets the headers that let scripts of allowed origins read the answer. */
-  setCorsHeaders(exchange: { req: IncomingMessage; res: ServerResponse }): void;
+  /** Looks at each request first, and sets the headers that let scripts of allowed origins read the answer. */
+  prepare(exchange: { req: IncomingMessage; res: ServerResponse }): void;
   /** Answers OPTIONS with the methods of the path. */
   options(exchange: { req: IncomingMessage; res: ServerResponse }, methods: readonly string[]): void;
   refused: Refuser;
+  /** What answers bytes that are no request. */
+  problemOf(failure: Failure, request_id: string): Problem;
   /** A service announced that the database refuses a command, or takes it again. */
   commandRefused: RefusedCommands["note"];
   listening(url: string): void;
   farewells: Farewells;
+  allowances: AllowanceNotices;
 }
 
 const CARRIER_PATH = "/carriers/:provider/:kind/:ref";
@@ -52,19 +58,44 @@ function healthHandlers(
   deps: Pick<ProcessDeps, "clock">,
   bus: Bus,
   visible: () => ReadonlySet<string>,
-  commands: RefusedCommands,
+  notices: Pick<RefusedCommands, "checks">,
+  mayKnow: (exchange: Exchange) => Promise<boolean>,
 ): Record<string, Handler> {
-  const ready = readiness(ROUTES, bus, deps.clock, visible, commands);
+  const ready = readiness(ROUTES, bus, deps.clock, visible, notices);
   return {
     ...withHead("/health/live", async ({ res }) => {
       answerJson(res, 200, { status: "live" });
     }),
-    ...withHead("/health/ready", async ({ res }) => {
+    ...withHead("/health/ready", async (exchange) => {
       const found = await ready();
-      answerJson(res, found.status === "not_ready" ? statusOf("DEPENDENCY_DOWN", "plain") : 200, found);
+      const shown = (await mayKnow(exchange)) ? found : { status: found.status };
+      answerJson(exchange.res, found.status === "not_ready" ? statusOf("DEPENDENCY_DOWN", "plain") : 200, shown);
     }),
   };
 }
+
+/** Says at start that tokens, and what is said in calls, may go over a network in clear, which in production they are not to. */
+export function warnOfPlainHttp({ env, log }: Pick<ProcessDeps, "env" | "log">): void {
+  if (env.NODE_ENV === "production" && env.PUBLIC_HTTP_URL.startsWith("http:"))
+    log.warn(
+      { event: "gateway.plain_http" },
+      "PUBLIC_HTTP_URL is http: tokens and callbacks go in clear; put TLS before the gateway and set an https address",
+    );
+}
+
+/** Whether a request comes from the gateway's own machine, and through no proxy there, or from an admin: others learn no more than whether it works. */
+const operators =
+  (who: Identifier, limits: Pick<Limits, "checkBadTokens">) =>
+  async ({ req, bus }: Exchange): Promise<boolean> => {
+    if (isLoopback(req.socket.remoteAddress) && req.headers["x-forwarded-for"] === undefined) return true;
+    if (req.headers.authorization === undefined) return false;
+    return who
+      .identify(bus, req.headers.authorization, () => limits.checkBadTokens(req))
+      .then(
+        ({ role }) => role === "admin",
+        () => false,
+      );
+  };
 
 function documentation(base: string): Record<string, Handler> {
   const document = JSON.stringify(openApi(ROUTES, API_VERSION));
@@ -93,15 +124,31 @@ function documentation(base: string): Record<string, Handler> {
   };
 }
 
+const answerOptions =
+  (origins: ReturnType<typeof originsOf>, refused: Refuser): Gateway["options"] =>
+  ({ req, res }, methods) => {
+    if (methods.length > 0)
+      answer(res, 204, { Allow: methods.join(", "), ...preflightHeaders(req.headers.origin, origins, methods) }, "");
+    else
+      refused(
+        { req, res, request_id: String(req.headers["x-request-id"]) },
+        new Failure("ROUTE_NOT_FOUND", "There is no such endpoint; /docs lists them all."),
+        { answers: "plain" },
+      );
+  };
+
 /** Builds the gateway's handlers. `visible`: names of the services on the bus at this moment. */
 export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => ReadonlySet<string>): Gateway {
-  const refused = refuser(deps.log, `${deps.env.PUBLIC_HTTP_URL}/docs`);
+  const docs = `${deps.env.PUBLIC_HTTP_URL}/docs`;
+  const refused = refuser(deps.log, docs, sparseLog(deps.clock));
   const who = identifier(deps.clock);
   const limits = limitsOf(deps.env, deps.clock);
   const origins = originsOf(deps.env.CORS_ORIGINS);
   const farewells = createFarewells(deps, bus);
   const callbacks = carrierCallbacks(refused, farewells, deps);
   const commands = refusedCommands(deps.clock);
+  const proxy = proxyNotice(deps);
+  const notices = { checks: () => [...commands.checks(), ...proxy.checks()] };
   const parts = { identifier: who, limits, refused };
   const keeping = { stores: recordingStores(deps), log: deps.log };
   const handlerOf = (row: Row): Handler => {
@@ -122,29 +169,26 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
   return {
     api,
     root: {
-      ...healthHandlers(deps, bus, visible, commands),
+      ...healthHandlers(deps, bus, visible, notices, operators(who, limits)),
       ...documentation(deps.env.PUBLIC_HTTP_URL),
-      [`GET ${CARRIER_PATH}`]: callbacks,
+      ...withHead(CARRIER_PATH, callbacks),
       [`POST ${CARRIER_PATH}`]: callbacks,
     },
-    setCorsHeaders: ({ req, res }) => {
+    prepare: ({ req, res }) => {
+      proxy.note(req);
       for (const [name, value] of Object.entries(corsHeaders(req.headers.origin, origins))) res.setHeader(name, value);
     },
-    options({ req, res }, methods) {
-      if (methods.length > 0)
-        answer(res, 204, { Allow: methods.join(", "), ...preflightHeaders(req.headers.origin, origins, methods) }, "");
-      else
-        refused(
-          { req, res, request_id: String(req.headers["x-request-id"]) },
-          new Failure("ROUTE_NOT_FOUND", "There is no such endpoint; /docs lists them all."),
-          { answers: "plain" },
-        );
-    },
+    options: answerOptions(origins, refused),
     refused,
+    problemOf: (failure, request_id) => problemOf(failure, { answers: "plain", request_id, docs }),
     commandRefused: commands.note,
     farewells,
+    allowances: createAllowanceNotices(deps, limits, (notice) => {
+      bus.broadcast("allowance.spent", notice);
+    }),
     listening: (url) => {
       deps.log.info({ event: "gateway.listening", url }, "the gateway listens");
+      warnOfPlainHttp(deps);
     },
   };
 }

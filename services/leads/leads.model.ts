@@ -102,6 +102,61 @@ export interface LeadDoc {
   finished_at: Date | null;
 }
 
+/** What of a lead says whether its end owes a webhook event. Of a payload without the address some databases show an empty object, others nothing. */
+export interface Owing {
+  payload?: { reporting_webhook_url?: unknown };
+}
+
+/** A lead without its contents, which may be of any size: as it is read to move it on. Of the payload it has the webhook's address only. */
+export type LeadState = Omit<LeadDoc, "payload" | "history" | "meta"> & Owing;
+
+/** The fields of a LeadState, for a projection. Contents of 256 KiB at each step would be most of the work of the processes and of the database. */
+export const LEAD_STATE: Record<Exclude<keyof LeadState, "payload"> | "payload.reporting_webhook_url", 1> = {
+  _id: 1,
+  reseller_id: 1,
+  merchant_id: 1,
+  template_id: 1,
+  template: 1,
+  request_id: 1,
+  status: 1,
+  outcome: 1,
+  attempt_count: 1,
+  claim_no: 1,
+  recoveries: 1,
+  phone_number: 1,
+  payload_bytes: 1,
+  execution_mode: 1,
+  call_direction: 1,
+  is_test: 1,
+  configurations_override: 1,
+  queue: 1,
+  due_at: 1,
+  lease_until: 1,
+  report_due_at: 1,
+  attempt: 1,
+  call_end: 1,
+  marks: 1,
+  pre_check_defers: 1,
+  held: 1,
+  faults: 1,
+  aged_from: 1,
+  expiry_from: 1,
+  call_id: 1,
+  call_initiated_time: 1,
+  call_end_time: 1,
+  recording_url: 1,
+  outbound_number_id: 1,
+  costs: 1,
+  cost_items: 1,
+  answered_count: 1,
+  talk_seconds: 1,
+  trace_scores: 1,
+  created_at: 1,
+  updated_at: 1,
+  finished_at: 1,
+  "payload.reporting_webhook_url": 1,
+};
+
 const Free = Schema.Types.Mixed;
 
 /** Collection `leads`; owner: the leads service. */

@@ -7,13 +7,15 @@ import { batched } from "../../shared/batching.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { insertEach, type Written } from "../../shared/database/write-batches.ts";
 import { filterQuery, type LeadFilter } from "./lists/lead-filters.ts";
-import type { HistoryEntry, LeadDoc } from "./leads.model.ts";
+import { LEAD_STATE, type HistoryEntry, type LeadDoc, type LeadState, type Owing } from "./leads.model.ts";
 import type { LeadTransition } from "./rules/lead-transition.ts";
 
-/** A lead as it is after a transition: without what only grows, its history and metadata. */
-export type TransitionedLead = Omit<LeadDoc, "history" | "meta">;
+/** A lead as its claim reads it. */
+export type ClaimedDoc = Omit<LeadDoc, "history" | "meta">;
 /** What an abort needs to know: whether the lead waits, and whether it will owe a webhook event. */
-export type BriefDoc = Pick<LeadDoc, "_id" | "status" | "payload">;
+export type BriefDoc = Pick<LeadDoc, "_id" | "status"> & Owing;
+/** A finished lead as its webhook event needs it. */
+export type OwedDoc = LeadState & Pick<LeadDoc, "meta">;
 
 /** What resuming needs to know. */
 export type RestingDoc = Pick<LeadDoc, "_id" | "due_at">;
@@ -31,14 +33,18 @@ export interface LeadsRepository {
   /** The existing ids among these; for services that issued them. */
   existing(lead_ids: readonly string[]): Promise<Set<string>>;
   /** Makes a transition; the lead as it is afterwards, or null when the guard no longer matched (shared/database/guarded-collection.ts). */
-  transition(transition: LeadTransition): Promise<TransitionedLead | null>;
+  transition(transition: LeadTransition): Promise<LeadState | null>;
   /** Makes transitions in one go, in order; null where the guard no longer matched. */
-  transitionMany(transitions: readonly LeadTransition[]): Promise<(TransitionedLead | null)[]>;
+  transitionMany(transitions: readonly LeadTransition[]): Promise<(LeadState | null)[]>;
+  /** The same for claims, whose owners get the payload. */
+  claimMany(claims: readonly LeadTransition[]): Promise<(ClaimedDoc | null)[]>;
   /** What is needed to abort each of the leads that are in the scope. */
   briefs(scope: Scope, lead_ids: readonly string[]): Promise<BriefDoc[]>;
   byId(scope: Scope, lead_id: string): Promise<LeadDoc | null>;
   /** For the owners of leases, which are services. */
-  byLease(lead_id: string): Promise<LeadDoc | null>;
+  byLease(lead_id: string): Promise<LeadState | null>;
+  /** The payload of a lead; null: there is no such lead. */
+  payloadOf(lead_id: string): Promise<LeadDoc["payload"] | null>;
   byRequest(scope: Scope, request_id: string, after: PageFilter, limit: number): Promise<LeadDoc[]>;
   /** A lead with its history; null when it is not in the scope. */
   withHistory(scope: Scope, lead_id: string): Promise<(LeadDoc & { history: HistoryEntry[] }) | null>;
@@ -47,12 +53,12 @@ export interface LeadsRepository {
   figures<Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number): Promise<Group[]>;
   /** Whether a lead of this owner and template has not finished yet; by indexes that contain unfinished leads only. */
   anyUnfinished(of: { reseller_id: string; merchant_id?: string; template_id?: string }): Promise<boolean>;
-  expiredLeases(now: Date, limit: number): Promise<LeadDoc[]>;
+  expiredLeases(now: Date, limit: number): Promise<LeadState[]>;
   /** Parked leads of a scope that are due later than this, the longest parked first. */
   resting(scope: Scope, which: RestingFilter, now: Date, limit: number): Promise<RestingDoc[]>;
   /** How many leads are parked by the code of their faults, of at most `limit` of them; by an index that contains no others. */
   parkedByCode(limit: number): Promise<{ code: string; count: number }[]>;
-  owedEvents(now: Date, limit: number): Promise<LeadDoc[]>;
+  owedEvents(now: Date, limit: number): Promise<OwedDoc[]>;
   /** Calls whose end is owed to the dialer at this moment. */
   owedCallEnds(now: Date, limit: number): Promise<string[]>;
   /** The dialer knows that these calls are to end. */
@@ -73,7 +79,7 @@ const READS_PER_BATCH = 100;
 
 /** The history is read by the timeline only; it must not weigh on everything else. */
 const PLAIN = { history: 0 } as const;
-const TRANSITIONED = { history: 0, meta: 0 } as const;
+const CLAIMED = { history: 0, meta: 0 } as const;
 const BRIEF = { status: 1, "payload.reporting_webhook_url": 1 } as const;
 /** Bytes of randomness in the mark of a write. */
 const MARK_BYTES = 9;
@@ -88,7 +94,8 @@ export const leadsRepository = (model: Model<LeadDoc>, ids: Pick<Ids, "base64url
   ...parkedReads(model),
 });
 
-const findIn = (model: Model<LeadDoc>, filter: Record<string, unknown>) => model.find(filter, PLAIN).lean<LeadDoc[]>();
+const statesIn = (model: Model<LeadDoc>, filter: Record<string, unknown>) =>
+  model.find(filter, LEAD_STATE).lean<LeadState[]>();
 
 /** The leads that owe the end of these calls. */
 const endsOf = (refs: readonly string[]) => ({
@@ -97,10 +104,9 @@ const endsOf = (refs: readonly string[]) => ({
 });
 
 function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">) {
-  const guarded = new GuardedCollection<LeadDoc, TransitionedLead>(model, {
-    mark: () => ids.base64url(MARK_BYTES),
-    projection: TRANSITIONED,
-  });
+  const mark = (): string => ids.base64url(MARK_BYTES);
+  const guarded = new GuardedCollection<LeadDoc, LeadState>(model, { mark, projection: LEAD_STATE });
+  const claims = new GuardedCollection<LeadDoc, ClaimedDoc>(model, { mark, projection: CLAIMED });
   const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => insertEach(model, leads);
   const insertOne = batched(insertMany, { maxItems: INSERTS_PER_BATCH });
   return {
@@ -108,6 +114,7 @@ function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">) {
       leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads),
     transition: (transition) => guarded.transition(transition),
     transitionMany: (transitions) => guarded.transitionMany(transitions),
+    claimMany: (transitions) => claims.transitionMany(transitions),
     async eventsEnqueued(lead_ids) {
       await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } });
     },
@@ -128,12 +135,14 @@ function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">) {
 
 function reads(model: Model<LeadDoc>) {
   const byId = batched(
-    async (lead_ids: string[]): Promise<(LeadDoc | null)[]> => {
-      const found = new Map((await findIn(model, { _id: { $in: lead_ids } })).map((lead) => [lead._id, lead]));
+    async (lead_ids: string[]): Promise<(LeadState | null)[]> => {
+      const found = new Map((await statesIn(model, { _id: { $in: lead_ids } })).map((lead) => [lead._id, lead]));
       return lead_ids.map((id) => found.get(id) ?? null);
     },
     { maxItems: READS_PER_BATCH },
   );
+  const summaries = (filters: Record<string, unknown>[], limit: number): Promise<LeadDoc[]> =>
+    model.find({ $and: filters }, SUMMARY).sort(PAGE_ORDER).limit(limit).lean<LeadDoc[]>();
   return {
     async existing(lead_ids) {
       const found = await model.find({ _id: { $in: [...lead_ids] } }, { _id: 1 }).lean<{ _id: string }[]>();
@@ -143,22 +152,14 @@ function reads(model: Model<LeadDoc>) {
       model.find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF).lean<BriefDoc[]>(),
     byId: (scope, lead_id) => model.findOne({ _id: lead_id, ...within(scope) }, PLAIN).lean<LeadDoc>(),
     byLease: byId,
-    byRequest: (scope, request_id, after, limit) =>
-      model
-        .find({ $and: [{ ...within(scope), request_id }, after] }, SUMMARY)
-        .sort(PAGE_ORDER)
-        .limit(limit)
-        .lean<LeadDoc[]>(),
+    payloadOf: async (lead_id) =>
+      (await model.findOne({ _id: lead_id }, { payload: 1 }).lean<Pick<LeadDoc, "payload">>())?.payload ?? null,
+    byRequest: (scope, request_id, after, limit) => summaries([{ ...within(scope), request_id }, after], limit),
     async withHistory(scope, lead_id) {
       const lead = await model.findOne({ _id: lead_id, ...within(scope) }).lean<LeadDoc>();
       return lead && { ...lead, history: lead.history ?? [] };
     },
-    page: (scope, filter, after, limit) =>
-      model
-        .find({ $and: [within(scope), filterQuery(filter), after] }, SUMMARY)
-        .sort(PAGE_ORDER)
-        .limit(limit)
-        .lean<LeadDoc[]>(),
+    page: (scope, filter, after, limit) => summaries([within(scope), filterQuery(filter), after], limit),
     figures: <Group>(scope: Scope, filter: LeadFilter, stages: PipelineStage[], maxTimeMs: number) =>
       model
         .aggregate<Group>([{ $match: { $and: [within(scope), filterQuery(filter)] } }, ...stages])
@@ -166,7 +167,7 @@ function reads(model: Model<LeadDoc>) {
         .exec(),
     anyUnfinished: async (of) => (await model.findOne({ ...of, finished_at: null }, { _id: 1 }).lean()) !== null,
     expiredLeases: (now, limit) =>
-      findIn(model, { lease_until: { $lt: now } })
+      statesIn(model, { lease_until: { $lt: now } })
         .sort({ lease_until: 1 })
         .limit(limit),
     async owedCallEnds(now, limit) {
@@ -178,9 +179,11 @@ function reads(model: Model<LeadDoc>) {
       return owed.flatMap(({ call_end }) => call_end?.ref ?? []);
     },
     owedEvents: (now, limit) =>
-      findIn(model, { report_due_at: { $lte: now } })
+      model
+        .find({ report_due_at: { $lte: now } }, { ...LEAD_STATE, meta: 1 })
         .sort({ report_due_at: 1 })
-        .limit(limit),
+        .limit(limit)
+        .lean<OwedDoc[]>(),
   } satisfies Partial<LeadsRepository>;
 }
 

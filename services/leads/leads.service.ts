@@ -31,14 +31,14 @@ import { queuesRepository, type QueuesRepository } from "./queues/queues.reposit
 export default service("leads", (service) => {
   const model = service.store().model("leads", leadSchema);
   const queues = queuesRepository(model);
-  const keys = pushKeysRepository(service.store().model("push_keys", pushKeySchema));
   const loops: Loop[] = [];
   /** Codes of faults that are over. */
   const over = new Set<string>();
   const deps = {
     ...service,
+    downloads: queries.recentDownloads(),
     leads: leadsRepository(model, service.ids),
-    keys,
+    keys: pushKeysRepository(service.store().model("push_keys", pushKeySchema)),
     onCallEndOwed: () => loops[1]?.nudge(),
     onFaultOver: (code: string) => void over.add(code),
     onFinished(lead: FinishedDoc): void {

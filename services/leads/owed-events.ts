@@ -6,8 +6,7 @@ import { MAX_EVENTS_PER_REQUEST, type WebhookEvent } from "../../shared/contract
 import { crashPoint } from "../../shared/process/crash.ts";
 import { codeOf, isOutOfReach } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
-import type { LeadDoc } from "./leads.model.ts";
-import type { LeadsRepository } from "./leads.repository.ts";
+import type { LeadsRepository, OwedDoc } from "./leads.repository.ts";
 import { toEventData } from "./lists/lead-views.ts";
 
 const BATCH = 100;
@@ -21,8 +20,8 @@ interface EventDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log"> {
   leads: LeadsRepository;
 }
 
-function webhookEventOf(lead: LeadDoc): WebhookEvent | null {
-  const url = lead.payload["reporting_webhook_url"];
+function webhookEventOf(lead: OwedDoc): WebhookEvent | null {
+  const url = lead.payload?.reporting_webhook_url;
   if (!lead.report_due_at || typeof url !== "string") return null;
   return {
     lead_id: lead._id,

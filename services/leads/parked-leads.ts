@@ -4,7 +4,7 @@ import { scopeOf, type Scope } from "../../shared/contracts/records/identity.ts"
 import { fail } from "../../shared/errors.ts";
 import { isUuid } from "../../shared/ids.ts";
 import type { LeadDeps } from "./deps.ts";
-import type { TransitionedLead } from "./leads.repository.ts";
+import type { LeadState } from "./leads.model.ts";
 import { announceQueues } from "./queues/queue-notice.ts";
 import { resume } from "./rules/lead-state-machine.ts";
 
@@ -23,7 +23,7 @@ async function audit(
   deps: LeadDeps,
   bus: Bus,
   { by, template_id }: ParamsOf<"leads.resume">,
-  resumed: readonly TransitionedLead[],
+  resumed: readonly LeadState[],
 ): Promise<void> {
   for (const [reseller_id, of] of Map.groupBy(resumed, (lead) => lead.reseller_id)) {
     const [merchant_id = null, another] = [...new Set(of.map((lead) => lead.merchant_id))];
@@ -80,7 +80,7 @@ export async function resumeParked(
     ...(lead_ids === undefined ? {} : { lead_ids: lead_ids.filter(isUuid).map((id) => id.toLowerCase()) }),
     ...(template_id === undefined ? {} : { template_id }),
   };
-  const resumed: TransitionedLead[] = [];
+  const resumed: LeadState[] = [];
   let more = true;
   while (more && resumed.length < MAX_RESUMED) {
     const now = clock.now();

@@ -15,11 +15,12 @@ export const merchantView = (doc: MerchantDoc): MerchantRecord => ({
   paused: pauseView(doc.paused),
   test_numbers: doc.test_numbers ?? [],
   max_calls_per_callee: doc.max_calls_per_callee ?? null,
+  spend_ceiling: doc.spend_ceiling ?? null,
   created_at: doc.created_at.toISOString(),
   updated_at: doc.updated_at.toISOString(),
 });
 
-/** The same answer for unknown merchants and, to readers, for foreign ones. */
+/** The same answer for unknown merchants and for foreign ones. */
 export const merchantNotFound = (): never =>
   fail("MERCHANT_NOT_FOUND", "No merchant has this id; GET /merchants lists those of your scope.");
 
@@ -30,11 +31,7 @@ export async function merchantForChange(
   id: string,
   refusal: (reseller_id: string) => string | null,
 ): Promise<MerchantDoc> {
-  const found = await merchants.find(scopeOf(by), id);
-  if (!found)
-    return (await merchants.isAnywhere(id))
-      ? fail("FORBIDDEN", "The merchant belongs to another scope than yours; ask its reseller or an admin.")
-      : merchantNotFound();
+  const found = (await merchants.find(scopeOf(by), id)) ?? merchantNotFound();
   const refused = refusal(found.reseller_id);
   return refused === null ? found : fail("FORBIDDEN", refused);
 }

@@ -1,6 +1,8 @@
 import { Schema } from "mongoose";
 import type { CalleeCap } from "../../shared/contracts/merchants.ts";
+import type { SpendCeiling } from "../../shared/contracts/records/spend.ts";
 import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
+import { spendCeilingSchema } from "./spend-ceiling.model.ts";
 import { pauseSchema, type PauseDoc } from "./pauses/pause.model.ts";
 
 /** A merchant: the business that calls; it belongs to one reseller for good. */
@@ -18,6 +20,8 @@ export interface MerchantDoc {
   test_numbers?: string[];
   /** Absent or null: none. */
   max_calls_per_callee?: CalleeCap | null;
+  /** Absent or null: none. */
+  spend_ceiling?: SpendCeiling | null;
   created_at: Date;
   updated_at: Date;
 }
@@ -36,6 +40,7 @@ export const merchantSchema = new Schema<MerchantDoc>(
     paused: { type: pauseSchema, default: null },
     test_numbers: { type: [String], default: undefined },
     max_calls_per_callee: { type: calleeCapSchema, default: undefined },
+    spend_ceiling: { type: spendCeilingSchema, default: undefined },
     created_at: { type: Date, required: true },
     updated_at: { type: Date, required: true },
   },

@@ -1,6 +1,7 @@
 import type { Model } from "mongoose";
 import type { ListFilter } from "../../shared/bus/bus.ts";
 import type { CalleeCap } from "../../shared/contracts/merchants.ts";
+import type { SpendCeiling } from "../../shared/contracts/records/spend.ts";
 import type { Scope } from "../../shared/contracts/records/identity.ts";
 import { newestOf, type PageFilter } from "../../shared/page.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
@@ -11,17 +12,25 @@ type MerchantFilter = ListFilter<"merchants.list">;
 
 /** What may change of a merchant. */
 export type MerchantChange = Partial<
-  Pick<MerchantDoc, "name" | "name_key" | "contact_email" | "is_active" | "test_numbers" | "max_calls_per_callee">
+  Pick<
+    MerchantDoc,
+    "name" | "name_key" | "contact_email" | "is_active" | "test_numbers" | "max_calls_per_callee" | "spend_ceiling"
+  >
 > & {
   updated_at: Date;
 };
+
+/** What limits a merchant's calls. */
+export interface CallLimits {
+  id: string;
+  max_calls_per_callee: CalleeCap | null;
+  spend_ceiling: SpendCeiling | null;
+}
 
 /** Reads and writes of merchants. What is done on behalf of a person takes its scope; the others serve services. */
 export interface MerchantsRepository {
   add(merchant: MerchantDoc): Promise<void>;
   find(scope: Scope, id: string): Promise<MerchantDoc | null>;
-  /** Whether a merchant of this id exists at all: it distinguishes "not yours" from "not there". */
-  isAnywhere(id: string): Promise<boolean>;
   page(scope: Scope, filter: MerchantFilter, after: PageFilter, size: number): Promise<MerchantDoc[]>;
   change(scope: Scope, id: string, change: MerchantChange): Promise<MerchantDoc | null>;
   remove(scope: Scope, id: string): Promise<void>;
@@ -29,8 +38,8 @@ export interface MerchantsRepository {
   ofReseller(reseller_id: string, id: string): Promise<Pick<MerchantDoc, "is_active"> | null>;
   /** For services: the test numbers of those of these merchants that have any. */
   testNumbers(ids: readonly string[]): Promise<Map<string, readonly string[]>>;
-  /** For services: those of these merchants that have a cap on calls per callee. */
-  calleeCaps(ids: readonly string[]): Promise<{ id: string; max_calls_per_callee: CalleeCap }[]>;
+  /** For services: those of these merchants that have a cap on calls per callee or a spend ceiling. */
+  callLimits(ids: readonly string[]): Promise<CallLimits[]>;
   /** For services: whether the reseller has any merchant. */
   anyOf(reseller_id: string): Promise<boolean>;
 }
@@ -47,7 +56,6 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
     await model.create(merchant);
   },
   find: (scope, id) => model.findOne({ $and: [{ _id: id }, ...withinMerchants(scope)] }).lean<MerchantDoc>(),
-  isAnywhere: async (id) => (await model.exists({ _id: id })) !== null,
   page(scope, { name, ...same }, after, size) {
     const name_key = prefixRange(name);
     return newestOf(model, [...withinMerchants(scope), same, name_key === null ? {} : { name_key }, after], size);
@@ -71,11 +79,18 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
       .lean<Pick<MerchantDoc, "_id" | "test_numbers">[]>();
     return new Map(found.map((m) => [m._id, m.test_numbers ?? []]));
   },
-  async calleeCaps(ids) {
+  async callLimits(ids) {
     const found = await model
-      .find({ _id: { $in: ids }, max_calls_per_callee: { $ne: null } }, { max_calls_per_callee: 1 })
-      .lean<Pick<MerchantDoc, "_id" | "max_calls_per_callee">[]>();
-    return found.flatMap(({ _id, max_calls_per_callee: cap }) => (cap ? [{ id: _id, max_calls_per_callee: cap }] : []));
+      .find(
+        { _id: { $in: ids }, $or: [{ max_calls_per_callee: { $ne: null } }, { spend_ceiling: { $ne: null } }] },
+        { max_calls_per_callee: 1, spend_ceiling: 1 },
+      )
+      .lean<Pick<MerchantDoc, "_id" | "max_calls_per_callee" | "spend_ceiling">[]>();
+    return found.map(({ _id, max_calls_per_callee = null, spend_ceiling = null }) => ({
+      id: _id,
+      max_calls_per_callee,
+      spend_ceiling,
+    }));
   },
   anyOf: async (reseller_id) => (await model.exists({ reseller_id })) !== null,
 });

@@ -28,7 +28,7 @@ export default service("merchants", (deps) => {
     actions: {
       ...resellerActions(deps, resellers, merchants),
       ...merchantActions(deps, merchants, resellers),
-      ...pauseActions(deps, merchants, pauses),
+      ...pauseActions(deps, merchants, resellers, pauses),
       async testNumbers({ pairs }) {
         const of = await merchants.testNumbers([...new Set(pairs.map((p) => p.merchant_id))]);
         return { listed: pairs.map((p) => of.get(p.merchant_id)?.includes(p.phone_number) ?? false) };

@@ -41,7 +41,14 @@ const derived = ({ name, test_numbers }: { name?: string; test_numbers?: readonl
 const newMerchant = (
   _id: string,
   now: Date,
-  { name, reseller_id, contact_email, test_numbers, max_calls_per_callee }: Omit<ParamsOf<"merchants.create">, "by">,
+  {
+    name,
+    reseller_id,
+    contact_email,
+    test_numbers,
+    max_calls_per_callee,
+    spend_ceiling,
+  }: Omit<ParamsOf<"merchants.create">, "by">,
 ): MerchantDoc => ({
   _id,
   name,
@@ -52,9 +59,16 @@ const newMerchant = (
   paused: null,
   ...(test_numbers === undefined ? {} : { test_numbers: normalizedNumbers(test_numbers) }),
   ...(max_calls_per_callee ? { max_calls_per_callee } : {}),
+  ...(spend_ceiling ? { spend_ceiling } : {}),
   created_at: now,
   updated_at: now,
 });
+
+const stillOwns = (owned: string): never =>
+  fail(
+    "RESOURCE_IN_USE",
+    `The merchant has ${owned}; delete or finish them first, or switch the merchant off with is_active false.`,
+  );
 
 const permit = (by: By, reseller_id: string): void => {
   const refusal = refuseMerchant(by, reseller_id);
@@ -78,12 +92,14 @@ export function merchantActions(
   ): Promise<void> =>
     recordAudit(deps, bus, { by, action, subject: _id, reseller_id, merchant_id: _id, details: { ...details } });
   return {
-    async create({ by, ...wanted }) {
+    async create({ by, ...wanted }, { bus }) {
       permit(by, wanted.reseller_id);
       if (!(await resellers.one(wanted.reseller_id)))
         fail("RESELLER_NOT_FOUND", "No reseller has this reseller_id; create the reseller first.");
       const merchant = newMerchant(deps.ids.uuid(), deps.clock.now(), wanted);
       await merchants.add(merchant);
+      const { name, spend_ceiling } = merchant;
+      await record(bus, by, "merchant.created", merchant, { name, ...(spend_ceiling ? { spend_ceiling } : {}) });
       return merchantView(merchant);
     },
     async list({ by, limit, cursor, ...filter }) {
@@ -100,7 +116,8 @@ export function merchantActions(
       await forChange(by, id);
       const change = { ...wanted, ...derived(wanted), updated_at: deps.clock.now() };
       const changed = (await merchants.change(scopeOf(by), id, change)) ?? merchantNotFound();
-      if (wanted.max_calls_per_callee !== undefined) bus.broadcast("calling.switched", { merchant_id: id });
+      if (wanted.max_calls_per_callee !== undefined || wanted.spend_ceiling !== undefined)
+        bus.broadcast("calling.switched", { merchant_id: id });
       await record(bus, by, "merchant.updated", changed, audited(wanted));
       return merchantView(changed);
     },
@@ -108,11 +125,8 @@ export function merchantActions(
       const merchant = await forChange(by, id);
       const { reseller_id, name } = merchant;
       const owned = await ownedResources(bus, { reseller_id, merchant_id: id });
-      if (owned !== null)
-        fail(
-          "RESOURCE_IN_USE",
-          `The merchant has ${owned}; delete or finish them first, or switch the merchant off with is_active false.`,
-        );
+      if (owned !== null) stillOwns(owned);
+      await bus.call("config.dropSecrets", { reseller_id, merchant_id: id });
       await merchants.remove(scopeOf(by), id);
       await record(bus, by, "merchant.deleted", merchant, { name });
       return {};

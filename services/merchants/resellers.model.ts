@@ -1,5 +1,7 @@
 import { Schema } from "mongoose";
+import type { SpendCeiling } from "../../shared/contracts/records/spend.ts";
 import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
+import { spendCeilingSchema } from "./spend-ceiling.model.ts";
 
 /** A reseller, the top of the scope tree. */
 export interface ResellerDoc {
@@ -8,6 +10,8 @@ export interface ResellerDoc {
   /** The name as it is searched by (name-key.ts). */
   name_key: string;
   is_active: boolean;
+  /** Absent or null: none. */
+  spend_ceiling?: SpendCeiling | null;
   created_at: Date;
   updated_at: Date;
 }
@@ -19,6 +23,7 @@ export const resellerSchema = new Schema<ResellerDoc>(
     name: { type: String, required: true },
     name_key: { type: String, required: true },
     is_active: { type: Boolean, required: true },
+    spend_ceiling: { type: spendCeilingSchema, default: undefined },
     created_at: { type: Date, required: true },
     updated_at: { type: Date, required: true },
   },

@@ -1,5 +1,6 @@
 import type { Model } from "mongoose";
 import type { ListFilter } from "../../shared/bus/bus.ts";
+import type { SpendCeiling } from "../../shared/contracts/records/spend.ts";
 import type { Scope } from "../../shared/contracts/records/identity.ts";
 import { newestOf, type PageFilter } from "../../shared/page.ts";
 import { prefixRange } from "./rules/name-key.ts";
@@ -9,9 +10,11 @@ import type { ResellerDoc } from "./resellers.model.ts";
 type ResellerFilter = ListFilter<"merchants.listResellers">;
 
 /** What may change of a reseller. */
-export type ResellerChange = Partial<Pick<ResellerDoc, "name" | "name_key" | "is_active">> & { updated_at: Date };
+export type ResellerChange = Partial<Pick<ResellerDoc, "name" | "name_key" | "is_active" | "spend_ceiling">> & {
+  updated_at: Date;
+};
 
-/** Reads and writes of resellers. What is done on behalf of a person takes its scope; the other serves services. */
+/** Reads and writes of resellers. What is done on behalf of a person takes its scope; the others serve services. */
 export interface ResellersRepository {
   add(reseller: ResellerDoc): Promise<void>;
   find(scope: Scope, id: string): Promise<ResellerDoc | null>;
@@ -20,6 +23,8 @@ export interface ResellersRepository {
   remove(scope: Scope, id: string): Promise<void>;
   /** For services: the reseller of this id. */
   one(id: string): Promise<Pick<ResellerDoc, "is_active"> | null>;
+  /** For services: those of these resellers that have a spend ceiling. */
+  spendCeilings(ids: readonly string[]): Promise<{ id: string; spend_ceiling: SpendCeiling }[]>;
 }
 
 /** A reseller is itself the scope's reseller. */
@@ -44,4 +49,10 @@ export const resellersRepository = (model: Model<ResellerDoc>): ResellersReposit
     await model.deleteOne({ $and: [{ _id: id }, ...within(scope)] });
   },
   one: (id) => model.findOne({ _id: id }, { is_active: 1 }).lean<Pick<ResellerDoc, "is_active">>(),
+  async spendCeilings(ids) {
+    const found = await model
+      .find({ _id: { $in: ids }, spend_ceiling: { $ne: null } }, { spend_ceiling: 1 })
+      .lean<Pick<ResellerDoc, "_id" | "spend_ceiling">[]>();
+    return found.flatMap(({ _id, spend_ceiling }) => (spend_ceiling ? [{ id: _id, spend_ceiling }] : []));
+  },
 });

@@ -15,6 +15,7 @@ const viewOf = (doc: ResellerDoc): ResellerRecord => ({
   id: doc._id,
   name: doc.name,
   is_active: doc.is_active,
+  spend_ceiling: doc.spend_ceiling ?? null,
   created_at: doc.created_at.toISOString(),
   updated_at: doc.updated_at.toISOString(),
 });
@@ -35,12 +36,14 @@ export function resellerActions(
   const record = (bus: Bus, by: By, action: string, id: string, details: object): Promise<void> =>
     recordAudit(deps, bus, { by, action, subject: id, reseller_id: id, merchant_id: null, details: { ...details } });
   return {
-    async createReseller({ by, name }) {
+    async createReseller({ by, name, spend_ceiling }, { bus }) {
       permit(by);
       const now = deps.clock.now();
       const common = { is_active: true, created_at: now, updated_at: now };
-      const reseller: ResellerDoc = { _id: deps.ids.uuid(), name, name_key: nameKey(name), ...common };
+      const limits = spend_ceiling ? { spend_ceiling } : {};
+      const reseller: ResellerDoc = { _id: deps.ids.uuid(), name, name_key: nameKey(name), ...limits, ...common };
       await resellers.add(reseller);
+      await record(bus, by, "reseller.created", reseller._id, { name, ...limits });
       return viewOf(reseller);
     },
     async listResellers({ by, limit, cursor, ...filter }) {
@@ -61,6 +64,7 @@ export function resellerActions(
         updated_at: deps.clock.now(),
       };
       const changed = (await resellers.change(scopeOf(by), id, change)) ?? unknown();
+      if (wanted.spend_ceiling !== undefined) bus.broadcast("calling.switched", { merchant_id: null });
       await record(bus, by, "reseller.updated", id, wanted);
       return viewOf(changed);
     },
@@ -73,6 +77,7 @@ export function resellerActions(
           "RESOURCE_IN_USE",
           `The reseller has ${owned}; delete or finish them first, or switch the reseller off with is_active false.`,
         );
+      await bus.call("config.dropSecrets", { reseller_id: id });
       await resellers.remove(scopeOf(by), id);
       await record(bus, by, "reseller.deleted", id, { name });
       return {};

@@ -1,20 +1,25 @@
 import type { Bus, ParamsOf, ServiceDeps } from "../../shared/bus/bus.ts";
-import { scopeOf, type By, type Scope } from "../../shared/contracts/records/identity.ts";
-import { fail } from "../../shared/errors.ts";
+import { recordAudit } from "../../shared/audit.ts";
+import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
+import { codeOf, fail, isOutOfReach, messageOf } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/process/log.ts";
 import type { NumberDoc } from "./numbers.model.ts";
 import type { NumberRecords } from "./numbers.repository.ts";
-import { changedOwner, checkOwner, mayChange, ownerFor, type Owner } from "./ownership.ts";
-
-const EVERYTHING: Scope = { reseller_id: null, merchant_id: null };
+import { changedOwner, checkOwner, mayAdd, mayChange, ownerFor, type Owner } from "./ownership.ts";
 
 /** The same error for unknown numbers and for others' numbers. NUMBER_NOT_FOUND. */
 export const notFound = (): never =>
   fail("NUMBER_NOT_FOUND", "There is no such outbound number, or it is not yours; list yours with GET /numbers.");
+/** Says the same whoever has the number. */
 const exists = (): never =>
-  fail("NUMBER_EXISTS", "This phone number is already registered under this owner; change the existing one instead.", {
-    errors: [{ path: "phone_number", message: "already exists" }],
-  });
+  fail(
+    "NUMBER_EXISTS",
+    "This phone number is already registered in this deployment, under one provider or another; an admin can say under whose, and allot it.",
+    { errors: [{ path: "phone_number", message: "already exists" }] },
+  );
+
+/** What changes of numbers stand on. */
+type Deps = Pick<ServiceDeps, "clock" | "log" | "env">;
 
 /** Checks that the owner of a number exists. RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND. */
 export async function requireOwner(bus: Bus, owner: Owner): Promise<void> {
@@ -38,100 +43,194 @@ async function requireTemplate(bus: Bus, owner: Owner, template_id: string | nul
   );
 }
 
-/** The number that a change is for. FORBIDDEN where it has another owner, NUMBER_NOT_FOUND where there is none. */
+/** How long a client should wait where the carrier can't be asked. */
+const ASK_AGAIN_SECONDS = 10;
+
+/** Asks the carrier whether the provider's account holds the number; why it does not say, null: it does. PROVIDER_UNCONFIGURED. */
+async function askCarrier(
+  bus: Bus,
+  asked: Pick<NumberDoc, "provider" | "phone_number">,
+): Promise<{ held: boolean; silent: string | null; credentials: boolean }> {
+  try {
+    const { provider, phone_number } = asked;
+    const { held, credentials_refused } = await bus.call("dialer.holdsNumber", { provider, phone_number });
+    return { held, silent: credentials_refused ?? null, credentials: credentials_refused !== undefined };
+  } catch (error) {
+    if (!isOutOfReach(codeOf(error))) throw error;
+    return { held: false, silent: messageOf(error), credentials: false };
+  }
+}
+
+/**
+ * Checks by the carrier's own word that the provider's account holds the number. NUMBER_NOT_HELD, PROVIDER_UNCONFIGURED; DEPENDENCY_DOWN: the carrier can't be
+ * asked; that it refuses the deployment's credentials is told to admins alone.
+ */
+async function requireHeld(
+  { log }: Pick<Deps, "log">,
+  bus: Bus,
+  by: By,
+  { provider, phone_number }: Pick<NumberDoc, "provider" | "phone_number">,
+): Promise<void> {
+  const { held, silent, credentials } = await askCarrier(bus, { provider, phone_number });
+  if (silent !== null) {
+    log.warn(
+      { event: "number.not_asked", provider, phone: maskPhone(phone_number), why: silent },
+      "the carrier could not be asked whether its account holds a number",
+    );
+    const why =
+      credentials && by.role === "admin"
+        ? `Whether the account holds this number can't be asked: ${silent}. Nothing was changed.`
+        : "The carrier can't be asked at the moment whether its account holds this number, so nothing was changed; try again in some seconds.";
+    fail("DEPENDENCY_DOWN", why, { retry_after_seconds: ASK_AGAIN_SECONDS });
+  }
+  if (!held)
+    fail(
+      "NUMBER_NOT_HELD",
+      `The carrier says that the account behind ${provider} does not hold this number; buy it there or bring it there first, or name the provider that has it.`,
+      { errors: [{ path: "phone_number", message: `is not held by the account behind ${provider}` }] },
+    );
+}
+
+/** An entry of the audit log about a number, for the reseller that has it. */
+const audit = (
+  deps: Deps,
+  bus: Bus,
+  by: By,
+  done: "created" | "updated" | "allotted" | "withdrawn" | "deleted",
+  {
+    _id,
+    phone_number,
+    reseller_id,
+    merchant_id,
+  }: Pick<NumberDoc, "_id" | "phone_number" | "reseller_id" | "merchant_id">,
+  details: Record<string, unknown>,
+): Promise<void> =>
+  recordAudit(deps, bus, {
+    by,
+    action: `number.${done}`,
+    subject: _id,
+    reseller_id,
+    merchant_id,
+    details: { phone_number: maskPhone(phone_number), ...details },
+  });
+
+/** The number that a change is for. FORBIDDEN by role; NUMBER_NOT_FOUND where there is none in the asker's scope. */
 async function numberToChange(numbers: NumberRecords, by: By, id: string): Promise<NumberDoc> {
   mayChange(by);
-  const mine = await numbers.find(scopeOf(by), id);
-  if (mine) return mine;
-  if (await numbers.find(EVERYTHING, id)) fail("FORBIDDEN", "This outbound number is not yours to change.");
-  return notFound();
+  return (await numbers.find(scopeOf(by), id)) ?? notFound();
 }
 
 const busy = (deed: string, forced: string): never =>
   fail("RESOURCE_IN_USE", `The number is in a call, so it can't be ${deed} now. ${forced}`);
 
-/** Adds a number that its owner does not have yet. NUMBER_EXISTS, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, TEMPLATE_NOT_FOUND. */
+/**
+ * Adds a number that nobody in the deployment has yet, and that the carrier says is the provider's account's. NUMBER_EXISTS, NUMBER_NOT_HELD,
+ * PROVIDER_UNCONFIGURED, DEPENDENCY_DOWN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, TEMPLATE_NOT_FOUND.
+ */
 export async function addNumber(
-  { log }: Pick<ServiceDeps, "log">,
+  deps: Deps,
   numbers: NumberRecords,
   bus: Bus,
   by: By,
   number: NumberDoc,
 ): Promise<NumberDoc> {
+  const { _id, phone_number, provider, reseller_id, merchant_id } = number;
   await requireOwner(bus, number);
-  await requireTemplate(
-    bus,
-    { reseller_id: number.reseller_id, merchant_id: number.merchant_id },
-    number.inbound_template_id ?? null,
-  );
+  await requireTemplate(bus, { reseller_id, merchant_id }, number.inbound_template_id ?? null);
+  await requireHeld(deps, bus, by, number);
   if (!(await numbers.insert(number))) exists();
-  log.info(
-    {
-      event: "number.created",
-      number_id: number._id,
-      phone: maskPhone(number.phone_number),
-      provider: number.provider,
-      by: by.id,
-    },
+  deps.log.info(
+    { event: "number.created", number_id: _id, phone: maskPhone(phone_number), provider, by: by.id },
     "an outbound number was added",
   );
-  bus.broadcast("numbers.freed", { provider: number.provider });
+  await audit(deps, bus, by, "created", number, { provider });
+  bus.broadcast("numbers.freed", { provider });
   return number;
 }
 
-/** Changes a number. Live calls continue whatever is changed; only the provider stays until they have ended, and disabling waits for them unless forced. */
+const isOf = (a: Owner, b: Owner): boolean => a.reseller_id === b.reseller_id && a.merchant_id === b.merchant_id;
+
+/** Why a guarded change of a number did not happen. */
+async function refuseChange(numbers: NumberRecords, by: By, seen: NumberDoc, moves: boolean): Promise<never> {
+  const now = await numberToChange(numbers, by, seen._id); // deleted or given to another owner meanwhile
+  if (!isOf(now, seen) || now.provider !== seen.provider)
+    fail("RESOURCE_IN_USE", "Another request changed this number at the same time; look at it and try again.");
+  return moves
+    ? busy("given another provider", "Try again when the call has ended.")
+    : busy(
+        "disabled",
+        "Try again when the call has ended, or with force=true: live calls finish and no new ones are taken.",
+      );
+}
+
+/** Tells of a change: the audit log of whom the number was taken from, of whom it was allotted to, or of its owner. */
+async function tellChange(
+  deps: Deps,
+  bus: Bus,
+  { by, number: asked, force }: ParamsOf<"numbers.update">,
+  seen: NumberDoc,
+  changed: NumberDoc,
+): Promise<void> {
+  const fields = Object.keys(asked);
+  deps.log.info(
+    { event: "number.updated", number_id: changed._id, fields, forced: force === true, by: by.id },
+    "an outbound number was changed",
+  );
+  const allotted = changed.reseller_id !== seen.reseller_id;
+  if (allotted && seen.reseller_id !== null) await audit(deps, bus, by, "withdrawn", seen, {});
+  await audit(deps, bus, by, allotted ? "allotted" : "updated", changed, { fields, forced: force === true });
+}
+
+/**
+ * Changes a number. Live calls continue whatever is changed; only the provider stays until they have ended, and disabling waits for them unless forced.
+ * A number that gets another reseller or provider must be held by the provider's account, as the carrier says.
+ */
 export async function changeNumber(
-  { clock, log }: Pick<ServiceDeps, "clock" | "log">,
+  deps: Deps,
   numbers: NumberRecords,
   bus: Bus,
-  { by, number_id, number: asked, force }: ParamsOf<"numbers.update">,
+  params: ParamsOf<"numbers.update">,
 ): Promise<NumberDoc> {
+  const { by, number_id, number: asked, force } = params;
   const seen = await numberToChange(numbers, by, number_id);
+  const moves = asked.provider !== undefined && asked.provider !== seen.provider;
+  if (moves) mayAdd(by, deps.env.NUMBERS_ADDED_BY);
   const owner = changedOwner(seen, asked);
   ownerFor(by, owner);
-  const given = owner.reseller_id !== seen.reseller_id || owner.merchant_id !== seen.merchant_id;
+  const given = !isOf(owner, seen);
   if (given) await requireOwner(bus, owner);
   const template_id =
     asked.inbound_template_id === undefined
       ? (seen.inbound_template_id ?? null)
       : (asked.inbound_template_id?.toLowerCase() ?? null);
   if (given || asked.inbound_template_id !== undefined) await requireTemplate(bus, owner, template_id);
+  if (moves || owner.reseller_id !== seen.reseller_id)
+    await requireHeld(deps, bus, by, { provider: asked.provider ?? seen.provider, phone_number: seen.phone_number });
   const disables = asked.status === "DISABLED" && seen.status !== "DISABLED";
-  const moves = asked.provider !== undefined && asked.provider !== seen.provider;
   const changed = await numbers.change(
     scopeOf(by),
     seen,
-    { ...asked, ...owner, inbound_template_id: template_id, updated_at: clock.now() },
+    { ...asked, ...owner, inbound_template_id: template_id, updated_at: deps.clock.now() },
     moves || (disables && force !== true),
   );
-  if (changed === "taken") return exists();
-  if (changed === null) {
-    await numberToChange(numbers, by, number_id); // deleted or given to another owner meanwhile
-    return moves
-      ? busy("given another provider", "Try again when the call has ended.")
-      : busy(
-          "disabled",
-          "Try again when the call has ended, or with force=true: live calls finish and no new ones are taken.",
-        );
-  }
-  log.info(
-    { event: "number.updated", number_id: changed._id, fields: Object.keys(asked), forced: force === true, by: by.id },
-    "an outbound number was changed",
-  );
+  if (changed === null) return refuseChange(numbers, by, seen, moves);
+  await tellChange(deps, bus, params, seen, changed);
   if (changed.status === "AVAILABLE") bus.broadcast("numbers.freed", { provider: changed.provider });
   return changed;
 }
 
 /** Deletes a number; with `force` also during calls, which finish. FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE. */
 export async function removeNumber(
-  { clock, log }: Pick<ServiceDeps, "clock" | "log">,
+  deps: Deps,
   numbers: NumberRecords,
+  bus: Bus,
   { by, number_id, force }: ParamsOf<"numbers.remove">,
 ): Promise<void> {
-  const { _id } = await numberToChange(numbers, by, number_id);
+  const number = await numberToChange(numbers, by, number_id);
+  const { _id } = number;
   const gone =
     (await numbers.removeIdle(scopeOf(by), _id)) ||
-    (force === true && (await numbers.removeDraining(scopeOf(by), _id, clock.now())));
+    (force === true && (await numbers.removeDraining(scopeOf(by), _id, deps.clock.now())));
   if (!gone) {
     await numberToChange(numbers, by, _id);
     busy(
@@ -139,8 +238,9 @@ export async function removeNumber(
       "Try again when the call has ended, or with force=true: live calls finish and no new ones are taken.",
     );
   }
-  log.info(
+  deps.log.info(
     { event: "number.deleted", number_id: _id, forced: force === true, by: by.id },
     "an outbound number was deleted",
   );
+  await audit(deps, bus, by, "deleted", number, { provider: number.provider, forced: force === true });
 }

@@ -131,8 +131,12 @@ export function numberSlots(model: Model<NumberDoc>, random: () => number, time:
     );
   };
 
-  const reserveOf = async ({ id, holders }: Allocation, lease_seconds: number): Promise<[string, SlotNumber][]> => {
-    const { filter, update } = reserveSlots(id, holders, lease_seconds, time());
+  const reserveOf = async (
+    usable: Record<string, unknown>,
+    { id, holders }: Allocation,
+    lease_seconds: number,
+  ): Promise<[string, SlotNumber][]> => {
+    const { filter, update } = reserveSlots(usable, id, holders, lease_seconds, time());
     const how = { returnDocument: "after", updatePipeline: true, projection: { ...SHOWN, slots: 1 } } as const;
     try {
       const number = await model.findOneAndUpdate(filter, update, how).lean<Reserved>().exec();
@@ -155,7 +159,7 @@ export function numberSlots(model: Model<NumberDoc>, random: () => number, time:
           const found = await candidates(usable, open);
           const allocations = allocate(lost === 0 ? found : shuffled(found, random), open, same_country);
           if (allocations.length === 0) break;
-          const reserve = (of: Allocation): Promise<[string, SlotNumber][]> => reserveOf(of, lease_seconds);
+          const reserve = (of: Allocation): Promise<[string, SlotNumber][]> => reserveOf(usable, of, lease_seconds);
           const reserved = (await pLimit(WRITES_AT_ONCE).map(allocations, reserve)).flat();
           for (const [holder, slot] of reserved) slots.set(holder, slot);
           open = open.filter((w) => !slots.has(w.holder));

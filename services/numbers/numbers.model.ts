@@ -69,8 +69,11 @@ export const numberSchema = new Schema<NumberDoc>(
   SCHEMA_OPTIONS,
 );
 
-/** `removed` differs for every deleted number, so that the same phone number can be added again. */
-numberSchema.index({ phone_number: 1, reseller_id: 1, removed: 1 }, { unique: true, name: "one_live_per_reseller" });
+/**
+ * A phone number has one owner in the deployment, whatever its provider: two providers may be one carrier account, and no number is in two accounts.
+ * `removed` differs for every deleted number, so that the same phone number can be added again.
+ */
+numberSchema.index({ phone_number: 1, removed: 1 }, { unique: true, name: "one_owner" });
 /** For deleted numbers whose last release never came; longer than any call. */
 numberSchema.index({ removed_at: 1 }, { expireAfterSeconds: DRAINED_AFTER_SECONDS });
 numberSchema.index({ provider: 1, status: 1, reseller_id: 1, merchant_id: 1, used_at: 1 });

@@ -18,17 +18,16 @@ export type NumberChange = Partial<
 
 /** Numbers as the API shows and changes them. */
 export interface NumberRecords {
-  /** False when the reseller has this phone number already. */
+  /** False when the phone number has an owner already. */
   insert(number: NumberDoc): Promise<boolean>;
   /** Numbers visible in the scope that match the filter, newest first. */
   page(scope: Scope, filter: Record<string, unknown>, after: PageFilter, size: number): Promise<NumberDoc[]>;
   /** The number, if it is visible in the scope. */
   find(scope: Scope, id: string): Promise<NumberDoc | null>;
-  /** The number in use that a call to this phone number is for: one with a template of its own first, then the oldest. */
+  /** The number in use that a call to this phone number is for. */
   called(phone_number: string, provider: Provider): Promise<NumberDoc | null>;
-  /** Changes a number that still has the owner it was read with. `idle`: only while none of its slots is reserved. null: one of both does
-   *  not hold; "taken": its new owner has this phone number already. */
-  change(scope: Scope, seen: NumberDoc, set: NumberChange, idle: boolean): Promise<NumberDoc | "taken" | null>;
+  /** Changes a number that still has the owner and provider it was read with. `idle`: only while none of its slots is reserved. null: one of both does not hold. */
+  change(scope: Scope, seen: NumberDoc, set: NumberChange, idle: boolean): Promise<NumberDoc | null>;
   /** Deletes a number none of whose slots is reserved. False: one is, or the number is gone. */
   removeIdle(scope: Scope, id: string): Promise<boolean>;
   /** Hides a number until its last slot is released; then it is deleted. False: it is gone. */
@@ -59,7 +58,6 @@ const numberReads = (model: Model<NumberDoc>): Pick<NumberRecords, "page" | "fin
   called: (phone_number, provider) =>
     model
       .findOne({ phone_number, provider, status: "AVAILABLE", ...IS_FOR_CALLS, ...NOT_REMOVED })
-      .sort({ inbound_template_id: -1, created_at: 1, _id: 1 })
       .lean<NumberDoc>()
       .exec(),
 });
@@ -82,20 +80,14 @@ export const numberRecords = (model: Model<NumberDoc>, time: () => DatabaseTime)
           _id: seen._id,
           reseller_id: seen.reseller_id,
           merchant_id: seen.merchant_id,
+          provider: seen.provider,
           ...(idle ? isIdle(time()) : {}),
         },
         NOT_REMOVED,
         visibleTo(scope),
       ],
     };
-    return model
-      .findOneAndUpdate(asSeen, { $set: set }, { returnDocument: "after" })
-      .lean<NumberDoc>()
-      .exec()
-      .catch((error: unknown) => {
-        if (isDuplicateKey(error)) return "taken" as const;
-        throw error;
-      });
+    return model.findOneAndUpdate(asSeen, { $set: set }, { returnDocument: "after" }).lean<NumberDoc>().exec();
   },
   removeIdle: async (scope, id) =>
     (await model.deleteOne({ $and: [{ _id: id, ...isIdle(time()) }, NOT_REMOVED, visibleTo(scope)] }).exec())

@@ -7,7 +7,7 @@ import { releaseMany, renewMany, reserveMany } from "./slot-requests.ts";
 import { numberSchema } from "./numbers.model.ts";
 import { numberSlots } from "./number-slots.repository.ts";
 import { numberRecords } from "./numbers.repository.ts";
-import { ownerFor } from "./ownership.ts";
+import { mayAdd, ownerFor } from "./ownership.ts";
 
 /** Outbound numbers, and the leases of their slots for concurrent calls. */
 export default service("numbers", (deps) => {
@@ -20,6 +20,7 @@ export default service("numbers", (deps) => {
     actions: {
       async create(params, { bus }) {
         const { by } = params;
+        mayAdd(by, deps.env.NUMBERS_ADDED_BY);
         const number = newNumber(deps.ids.uuid(), params, ownerFor(by, params), deps.clock.now());
         return toRecord(await addNumber(deps, numbers, bus, by, number), deps.clock.now());
       },
@@ -34,8 +35,8 @@ export default service("numbers", (deps) => {
       get: async ({ by, number_id }) =>
         toRecord((await numbers.find(scopeOf(by), number_id)) ?? notFound(), deps.clock.now()),
       update: async (params, { bus }) => toRecord(await changeNumber(deps, numbers, bus, params), deps.clock.now()),
-      async remove(params) {
-        await removeNumber(deps, numbers, params);
+      async remove(params, { bus }) {
+        await removeNumber(deps, numbers, bus, params);
         return {};
       },
       async called({ phone_number, provider }) {

@@ -1,6 +1,7 @@
 import type { By, Scope } from "../../shared/contracts/records/identity.ts";
 import type { NumberPatch } from "../../shared/contracts/numbers.ts";
 import { fail } from "../../shared/errors.ts";
+import type { Env } from "../../shared/process/env.ts";
 import type { ParamsOf, ResultOf } from "../../shared/bus/bus.ts";
 
 /** The owner of a number; nulls: the shared pool. */
@@ -39,6 +40,19 @@ export function mayChange(by: By): void {
     fail(
       "FORBIDDEN",
       `The role ${by.role} may read outbound numbers but not change them; use a token of role reseller.`,
+    );
+}
+
+/**
+ * Checks that the caller may say which numbers the deployment has and by which carrier account: admins, and resellers where `added_by` trusts them.
+ * FORBIDDEN.
+ */
+export function mayAdd(by: By, added_by: Env["NUMBERS_ADDED_BY"]): void {
+  mayChange(by);
+  if (by.role !== "admin" && added_by === "admin")
+    fail(
+      "FORBIDDEN",
+      "Only an admin adds outbound numbers and says by which provider they go, for the carrier accounts are the deployment's; ask an admin to add the number and to allot it to you.",
     );
 }
 

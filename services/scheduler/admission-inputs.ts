@@ -3,9 +3,11 @@ import type { CapJudgement } from "../../shared/time/sliding-cap.ts";
 import type { ResultOf, ServiceDeps } from "../../shared/bus/bus.ts";
 import type { Plan } from "../../shared/contracts/config.ts";
 import type { CalleeCap } from "../../shared/contracts/merchants.ts";
+import type { SpendCeilings, SpendRoom } from "../../shared/contracts/records/spend.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { DIALLED_MODES, type WaitingLead } from "../../shared/contracts/records/lead.ts";
 import { maskPhone } from "../../shared/process/log.ts";
+import { deploymentDestinations } from "../../shared/numbering/destination.ts";
 import { countryOf } from "../../shared/phone.ts";
 import type { GateInputs, SlotAvailability } from "./admission/gates.ts";
 import {
@@ -16,11 +18,12 @@ import {
   toRateLimit,
 } from "./limits/rules/rate-limits.ts";
 import type { RateWindows } from "./limits/rate-windows.repository.ts";
-import { answerCache, createPolicyCache } from "./memory/policy-cache.ts";
+import { answerCache, createPolicyCache, resellerKey } from "./memory/policy-cache.ts";
+import { createSpendRooms, type SpendingQueue } from "./memory/spend-rooms.ts";
 import type { Queue } from "./memory/queue-schedule.ts";
 
 /** What the gates judge a whole queue by, besides its limits. */
-export interface QueueInputs {
+export interface QueueInputs extends Pick<SpendingQueue, "ceilings" | "spend"> {
   queue: Queue;
   plan: Plan | null;
   pauses: GateInputs["pauses"];
@@ -76,8 +79,18 @@ const limitReader =
     });
   };
 
-/** Reads plans, pauses and caps of queues. */
-const queueReader = (policies: ReturnType<typeof createPolicyCache>) => {
+/** The ceilings that calls of a queue count for, as a part of its inputs. */
+const ceilingsOf = (
+  merchant: SpendCeilings["merchant"] | null,
+  reseller: SpendCeilings["reseller"] | null,
+): Pick<QueueInputs, "ceilings"> =>
+  merchant || reseller ? { ceilings: { ...(merchant ? { merchant } : {}), ...(reseller ? { reseller } : {}) } } : {};
+
+/** Reads plans, pauses, caps and spend ceilings of queues, and what room the ceilings leave. */
+const queueReader = (
+  policies: ReturnType<typeof createPolicyCache>,
+  withRooms: ReturnType<typeof createSpendRooms>,
+) => {
   const overridden = async (inputs: QueueInputs): Promise<QueueInputs> => {
     try {
       return { ...inputs, plan: await policies.withOverride(inputs.queue, inputs.plan) };
@@ -86,23 +99,27 @@ const queueReader = (policies: ReturnType<typeof createPolicyCache>) => {
     }
   };
   return async (queues: readonly Queue[]): Promise<QueueInputs[]> => {
-    const [plans, merchants] = await Promise.all([
+    const [plans, tenants] = await Promise.all([
       policies.plans(unique(queues.map((q) => q.template_id))),
-      policies.merchants(unique(queues.flatMap((q) => q.merchant_id ?? []))),
+      policies.tenants(unique(queues.flatMap((q) => [q.merchant_id ?? [], resellerKey(q.reseller_id)].flat()))),
     ]);
     const limit = pLimit(OVERRIDES_AT_ONCE);
-    return Promise.all(
+    const read = await Promise.all(
       queues.map((queue): QueueInputs | Promise<QueueInputs> => {
         const merchant = queue.merchant_id ?? "";
-        const { pause, cap } = merchants.of.get(merchant) ?? { pause: null, cap: null };
+        const { pause, cap, ceiling } = tenants.of.get(merchant) ?? { pause: null, cap: null, ceiling: null };
         const plan = plans.of.get(queue.template_id) ?? null;
-        const all = { queue, plan, pauses: { deployment: merchants.deployment, merchant: pause }, cap };
-        const failed = plans.failed.get(queue.template_id) ?? merchants.failed.get(merchant);
+        const reseller = resellerKey(queue.reseller_id);
+        const ceilings = ceilingsOf(queue.merchant_id === null ? null : ceiling, tenants.of.get(reseller)?.ceiling);
+        const all = { queue, plan, pauses: { deployment: tenants.deployment, merchant: pause }, cap, ...ceilings };
+        const failed =
+          plans.failed.get(queue.template_id) ?? tenants.failed.get(merchant) ?? tenants.failed.get(reseller);
         if (failed !== undefined) return { ...all, failed };
         if (!queue.configurations_override && queue.override_of === undefined) return all;
         return limit(() => overridden(all));
       }),
     );
+    return withRooms(read);
   };
 };
 
@@ -127,7 +144,7 @@ export function createAdmissionInputs(
 
   return {
     /** Plans, pauses and caps of these queues, in their order. */
-    ofQueues: queueReader(policies),
+    ofQueues: queueReader(policies, createSpendRooms(deps)),
     plans: policies.plans,
     limitsOf: limitReader(deps, rates, aheadMs),
     /** Slots that a call of this queue to this country may use; null where the configuration is unknown. */
@@ -143,6 +160,8 @@ export function createAdmissionInputs(
     /** The callee's country: DEFAULT_COUNTRY where its number belongs to none. */
     countryOf: (phone_number: string | null): string | null =>
       phone_number === null ? null : (countryOf(phone_number) ?? deps.env.DEFAULT_COUNTRY ?? null),
+    /** Which numbers the deployment calls. */
+    destinations: deploymentDestinations(deps.env.CALL_COUNTRIES, deps.env.CALL_SPECIAL_NUMBERS),
     invalidateTemplate: policies.invalidateTemplate,
     invalidatePauses: policies.invalidatePauses,
     invalidateSlots: slots.clear,
@@ -164,6 +183,18 @@ async function calleeCalls(
   return judged ? { ...judged, free_at: judged.free_at === null ? null : new Date(judged.free_at) } : null;
 }
 
+/** The room that spend ceilings leave for a call to this number, afresh; null: there is no ceiling, or no dialer answers. */
+async function spendOf(
+  bus: ServiceDeps["bus"],
+  { ceilings, plan }: QueueInputs,
+  callee: { reseller_id: string; merchant_id: string | null; to: string },
+): Promise<SpendRoom | null> {
+  if (ceilings === undefined || !plan) return null;
+  const { max_call_seconds } = plan;
+  const asked = bus.call("dialer.spendRoom", { calls: [{ ...callee, spend_ceilings: ceilings, max_call_seconds }] });
+  return (await asked.catch(() => null))?.calls[0] ?? null;
+}
+
 /** All inputs of one lead for an instant, read afresh: what a pass collects for many, for explain. */
 export async function gateInputsOf(
   { bus }: Pick<ServiceDeps, "bus">,
@@ -178,13 +209,14 @@ export async function gateInputsOf(
   if (of.failed !== undefined) throw of.failed;
   const country = inputs.countryOf(phone_number);
   const callee = DIALLED_MODES.includes(lead.execution_mode) ? phone_number : null;
-  const [[limits = { rate: null, carrier: null }], slots, checked, callee_calls] = await Promise.all([
+  const [[limits = { rate: null, carrier: null }], slots, checked, callee_calls, spend] = await Promise.all([
     inputs.limitsOf([of]),
     callee === null ? null : inputs.slotsFor(of, country),
     callee === null
       ? null
       : bus.call("blacklist.check", { pairs: [{ reseller_id, merchant_id, phone_number: callee }] }),
     callee === null ? null : calleeCalls(bus, of.cap ?? null, { reseller_id, merchant_id, to: callee }),
+    callee === null ? null : spendOf(bus, of, { reseller_id, merchant_id, to: callee }),
   ]);
   return {
     at,
@@ -193,9 +225,12 @@ export async function gateInputsOf(
     pauses: of.pauses,
     blacklisted: checked?.listed[0] ?? null,
     country,
+    destinations: inputs.destinations,
     slots,
     callee_cap: of.cap ?? null,
     callee_calls,
+    ceilings: of.ceilings ?? null,
+    spend,
     ...limits,
   };
 }

@@ -1,15 +1,9 @@
 import pLimit from "p-limit";
-import { chunks } from "../../shared/batching.ts";
+import { chunksApart } from "../../shared/batching.ts";
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
 import { jsonBytes } from "../../shared/json.ts";
 import { crashPoint } from "../../shared/process/crash.ts";
-import {
-  createDispositions,
-  together,
-  type ApplyDispositions,
-  type DispositionDeps,
-  type StageResult,
-} from "./dispositions.ts";
+import { createDispositions, type ApplyDispositions, type DispositionDeps, type StageResult } from "./dispositions.ts";
 import type { PassBudget } from "./fairness/aimd-budget.ts";
 import type { InFlightReservations } from "./limits/in-flight-reservations.ts";
 import type { QueueSchedule } from "./memory/queue-schedule.ts";
@@ -18,7 +12,7 @@ import { admitQueues, type AdmitQueuesDeps } from "./stages/admit-queues.ts";
 import { claim, claimBytes, type WonLead } from "./stages/claim.ts";
 import type { Expiry } from "./stages/expire-leads.ts";
 import { handOver, orderOf } from "./stages/hand-over.ts";
-import { pickFairly, rateWindowsOf, type PickFairlyDeps } from "./stages/pick-fairly.ts";
+import { pickFairly, poolsOf, type PickFairlyDeps } from "./stages/pick-fairly.ts";
 import { reserveSlots, slotRequests, type ReservedLead, type ReserveSlotsDeps } from "./stages/reserve-slots.ts";
 import { createScan, dueQueues, type ScanDeps } from "./stages/scan.ts";
 
@@ -60,9 +54,24 @@ function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, fu
     const handed = await handOver(won, deps);
     const nowMs = clock.monotonicMs();
     for (const { offered, taken } of handed.offers) deps.budget.record(offered, taken, nowMs);
-    for (const { admitted } of handed.ok)
-      for (const [window] of rateWindowsOf(admitted.open)) reservations.add(window, nowMs);
+    for (const { admitted } of handed.ok) for (const pool of poolsOf(admitted.open)) reservations.add(pool, nowMs);
     await apply(handed);
+  };
+
+  /** Offers claimed leads as soon as their own claim is answered, the small ones first: a tenant's large payloads keep no other's lead waiting. Throws the first claim's error, after the others were offered. */
+  const claimAndOffer = async (reserved: readonly ReservedLead[], beganMs: number): Promise<void> => {
+    const [claiming, offering] = [pLimit(CLAIMS_AT_ONCE), pLimit(OFFERS_AT_ONCE)];
+    const claims = chunksApart(reserved, { maxItems: Number.POSITIVE_INFINITY, bytesOf: claimBytes });
+    const made = claims.map(async (some) => {
+      const claimed = await claiming(() => claim(some, deps));
+      crashPoint(env, "K1");
+      const now = clock.now();
+      const bytesOf = (won: WonLead): number => jsonBytes(orderOf(won, now));
+      const offers = chunksApart(claimed.ok, { maxItems: ORDERS_PER_OFFER, bytesOf });
+      await Promise.all([offering.map(offers, (won) => offer(won, beganMs)), apply(claimed)]);
+    });
+    const failed = (await Promise.allSettled(made)).find((one) => one.status === "rejected");
+    if (failed) throw failed.reason;
   };
 
   return async (budget, full) => {
@@ -83,12 +92,7 @@ function pipeline(deps: PassDeps, apply: ApplyDispositions): (budget: number, fu
 
     if (reserved.length > 0) {
       crashPoint(env, "K2");
-      const claims = chunks(reserved, { maxItems: Number.POSITIVE_INFINITY, bytesOf: claimBytes });
-      const claimed = together(await pLimit(CLAIMS_AT_ONCE).map(claims, (some) => claim(some, deps)));
-      crashPoint(env, "K1");
-      const now = clock.now();
-      const offers = chunks(claimed.ok, { maxItems: ORDERS_PER_OFFER, bytesOf: (won) => jsonBytes(orderOf(won, now)) });
-      await Promise.all([pLimit(OFFERS_AT_ONCE).map(offers, (won) => offer(won, beganMs)), apply(claimed)]);
+      await claimAndOffer(reserved, beganMs);
     }
 
     const expired = leads.dropped.flatMap((d) => (d.outcome === "EXPIRED" ? [d.inputs] : []));

@@ -1,5 +1,5 @@
 import { newestFitting } from "../../shared/batching.ts";
-import { service } from "../../shared/bus/bus.ts";
+import { service, type ServiceDeps } from "../../shared/bus/bus.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { addressRefusal, type AddressPolicy } from "../../shared/egress/egress-address.ts";
 import { fail } from "../../shared/errors.ts";
@@ -16,6 +16,7 @@ import {
 } from "./deliveries/deliveries.model.ts";
 import { deliveriesRepository } from "./deliveries/deliveries.repository.ts";
 import { DeliveryPass } from "./deliveries/delivery-pass.ts";
+import { receiverOf } from "./rules/receiver.ts";
 import { HostSlots } from "./hosts/host-slots.ts";
 import { replayLastDelivery } from "./deliveries/replay.ts";
 import { readSecret, rotateSecret } from "./secrets/secret-access.ts";
@@ -27,11 +28,20 @@ import { DeliverySender } from "./deliveries/delivery-sender.ts";
 const DELIVERY_LIST_BOUND = 100;
 const LOOP_MS = 1000;
 
+/** In production reports are not to go over a network in clear. */
+function warnOfPlainHttp({ env, log }: Pick<ServiceDeps, "env" | "log">): void {
+  if (env.NODE_ENV === "production" && env.WEBHOOK_ALLOW_HTTP)
+    log.warn(
+      { event: "webhook.plain_http" },
+      "WEBHOOK_ALLOW_HTTP is set: reports, with what was said in calls, may go over networks in clear",
+    );
+}
+
 /** The reporting webhook: Standard Webhooks 1.0, signed, retried for three days, listed. */
 export default service("webhook", (service) => {
-  const { env, clock, ids, log, storeClock } = service;
+  const { env, clock, log, storeClock } = service;
   const deliveries = deliveriesRepository(service.store().model<DeliveryDoc>("deliveries", deliverySchema));
-  const secrets = secretsRepository(service.store().model("webhook_secrets", secretsSchema), ids, clock);
+  const secrets = secretsRepository(service.store().model("webhook_secrets", secretsSchema), service);
   const policy = { allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE };
   const client = webhookClient(policy, clock);
   const hosts = new HostSlots(clock, () => service.random());
@@ -41,7 +51,7 @@ export default service("webhook", (service) => {
   const sender = new DeliverySender({ ...deps, onRoom: nudge });
   const intake = { ...deps, sender, isOpen: () => loop !== null && storeClock.known(), onWaiting: nudge };
   const pass = new DeliveryPass({ ...deps, sender });
-  const shown = (d: BodilessDelivery) => toDelivery(d, hosts.pausedUntil(d.host));
+  const shown = (d: BodilessDelivery) => toDelivery(d, hosts.pausedUntil(d));
 
   return {
     actions: {
@@ -55,20 +65,21 @@ export default service("webhook", (service) => {
         const { items, next_cursor } = await readPage(
           { limit, cursor },
           (after, size) => deliveries.page(scopeOf(by), filter, after, size),
-          (d) => toListed(d, hosts.pausedUntil(d.host)),
+          (d) => toListed(d, hosts.pausedUntil(d)),
         );
         return { count: items.length, deliveries: items, next_cursor };
       },
-      async replay({ lead_id }) {
-        const replayed = await replayLastDelivery(deps, lead_id.toLowerCase());
-        hosts.probe(replayed.host);
+      async replay(params, { bus }) {
+        const replayed = await replayLastDelivery(deps, bus, params);
+        hosts.probe(receiverOf(replayed));
         nudge();
         return shown(replayed);
       },
-      secret: (params, { bus }) => readSecret(bus, secrets, params),
+      secret: (params, { bus }) => readSecret(deps, bus, secrets, params),
       rotateSecret: (params, { bus }) => rotateSecret(service, bus, secrets, params),
     },
     started() {
+      warnOfPlainHttp(service);
       const onError = (error: unknown): void =>
         log.error(
           { event: "loop.failed", loop: "webhook", ...errorForLog(error) },

@@ -2,6 +2,7 @@ import {
   action,
   IsoTime,
   Json,
+  NOT_BLANK,
   Nothing,
   Nullable,
   Strict,
@@ -21,8 +22,17 @@ const User = Type.Object({
   reseller_id: Nullable(Id),
 });
 
-const Password = Type.String({ minLength: 12, maxLength: 1024 });
+/** Who issued a token or gave a user its password. */
+const Issuer = Type.Object({ kind: Type.Enum(["user", "s2s"]), id: Id });
+
+/** A password to be set: some characters of it are no blanks. */
+const Password = Type.String({ minLength: 12, maxLength: 1024, pattern: NOT_BLANK });
 const Email = Type.String({ minLength: 3, maxLength: 254, format: "email" });
+
+/** The password of a user that exists: what is wrong about it is said by INVALID_CREDENTIALS. */
+const GivenPassword = Type.String({ minLength: 1, maxLength: 1024 });
+/** A bearer token as it was presented. */
+const BearerToken = Type.String({ minLength: 1, maxLength: 8192 });
 
 /** A person with a login. Roles: an admin has no reseller, a reseller no merchant, merchant and user have both. The password is never returned. */
 export const UserRecord = Type.Object({
@@ -34,6 +44,8 @@ export const UserRecord = Type.Object({
   is_active: Type.Boolean(),
   created_at: IsoTime,
   updated_at: IsoTime,
+  /** Who made the user or set its password last, other than the user itself. Absent: unknown. */
+  access_given_by: Type.Optional(Issuer),
 });
 export type UserRecord = Static<typeof UserRecord>;
 
@@ -51,12 +63,16 @@ export const S2sTokenRecord = Type.Object({
   last_seen_at: Nullable(IsoTime),
   expires_at: IsoTime,
   revoked_at: Nullable(IsoTime),
+  issued_by: Type.Optional(Issuer),
+  /** The token with whose revocation this one was revoked. */
+  revoked_with: Type.Optional(Id),
 });
 export type S2sTokenRecord = Static<typeof S2sTokenRecord>;
 
 /** What was done, as `<kind of thing>.<done>`: `token.issued`, `token.used`, `token.revoked`, `user.created`, `user.updated`, `user.deleted`, `lead.aborted`,
  *  `blacklist.added`, `blacklist.removed`, `configuration.created`, `configuration.updated`, `configuration.deleted`,
- *  `merchant.updated`, `merchant.deleted`, `reseller.updated`, `reseller.deleted`, and the like for other things. */
+ *  `merchant.created`, `merchant.deleted`, `reseller.created`, `reseller.deleted`, `webhook_secret.read`, `user.logged_in`, `user.logged_out`, `user.password_changed`, `recording.downloaded`, `delivery.replayed`,
+ *  `number.created`, `number.updated`, `number.allotted` and `number.withdrawn` (for whom it is allotted to, and taken from), `number.deleted`, and the like for other things. */
 const AuditAction = Type.String({ pattern: "^[a-z0-9_]{1,32}\\.[a-z0-9_]{1,32}$" });
 
 /** Most keys of an entry's details. */
@@ -75,14 +91,38 @@ export const AuditRecord = Type.Object({
 });
 export type AuditRecord = Static<typeof AuditRecord>;
 
+/** What a log-in gives. */
+export const LoggedIn = Type.Object({ access_token: UpTo(4096), token_type: Type.Literal("bearer"), user: User });
+export type LoggedIn = Static<typeof LoggedIn>;
+
 /** Identity: users, tokens of programs, and the audit log of both. */
 export const auth = {
   name: "auth",
   actions: {
-    /** E-mail and password for a short-lived JWT. INVALID_CREDENTIALS says no more than that. */
+    /** E-mail and password for a short-lived JWT. INVALID_CREDENTIALS says no more than that. `address`: the client's, as the gateway sees it. */
     login: action(
-      Strict({ email: Email, password: Type.String({ minLength: 1, maxLength: 1024 }) }),
-      Type.Object({ access_token: UpTo(4096), token_type: Type.Literal("bearer"), user: User }),
+      Strict({
+        email: Email,
+        password: GivenPassword,
+        address: Type.Optional(Text(64)),
+      }),
+      LoggedIn,
+    ),
+    /** Ends the session of the access token, on every node within 5 s. UNAUTHENTICATED for one that is not valid, FORBIDDEN for a server-to-server token. */
+    logOut: action(Strict({ token: BearerToken }), Nothing, { since: "0.3.0" }),
+    /**
+     * A new password for the user whose access token this is, who proves it with the old one as at a log-in: INVALID_CREDENTIALS, RATE_LIMITED, BUSY.
+     * Ends all the user's sessions and begins one. VALIDATION_FAILED where the new password is the old one, UNAUTHENTICATED and FORBIDDEN as logOut.
+     */
+    changePassword: action(
+      Strict({
+        token: BearerToken,
+        current_password: GivenPassword,
+        new_password: Password,
+        address: Type.Optional(Text(64)),
+      }),
+      LoggedIn,
+      { since: "0.3.0" },
     ),
     /** Issues an opaque token; only its hash is kept. FORBIDDEN, RESELLER_UNKNOWN, VALIDATION_FAILED. */
     issueS2s: action(
@@ -107,13 +147,17 @@ export const auth = {
       Strict({
         by: By,
         role: Type.Optional(TokenRole),
+        issued_by: Type.Optional(Text(64)),
         ...OwnerFilter,
         ...PageParams,
       }),
       Type.Object({ count: Type.Integer(), s2s_tokens: Type.Array(S2sTokenRecord), next_cursor: NextCursor }),
     ),
-    /** Revokes a token for good, on every node within 5 s; idempotent. TOKEN_NOT_FOUND, FORBIDDEN. */
-    revokeS2s: action(Strict({ by: By, id: Text(64) }), Nothing),
+    /**
+     * Revokes a token for good, on every node within 5 s, and with it what it gave access to: the tokens it issued and the users it made or whose password
+     * it set, and theirs; not with `keep_issued`. Idempotent. TOKEN_NOT_FOUND when it is unknown or foreign.
+     */
+    revokeS2s: action(Strict({ by: By, id: Text(64), keep_issued: Type.Optional(Type.Boolean()) }), Nothing),
     /** FORBIDDEN outside the asker's reseller and for the role admin; VALIDATION_FAILED, EMAIL_EXISTS, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, BUSY. */
     createUser: action(
       Strict({
@@ -133,13 +177,14 @@ export const auth = {
         email: Type.Optional(Type.String({ minLength: 1, maxLength: 254 })),
         ...OwnerFilter,
         is_active: Type.Optional(Type.Boolean()),
+        access_given_by: Type.Optional(Text(64)),
         ...PageParams,
       }),
       Type.Object({ count: Type.Integer(), users: Type.Array(UserRecord), next_cursor: NextCursor }),
     ),
     /** USER_NOT_FOUND when it is unknown or foreign. */
     getUser: action(Strict({ by: By, id: Text(64) }), UserRecord),
-    /** A new password and switching off end the user's access tokens. As createUser; RESOURCE_IN_USE for the last active admin. */
+    /** A new password and switching off end the user's access tokens. As createUser; FORBIDDEN for one's own password, RESOURCE_IN_USE for the last active admin. */
     updateUser: action(
       Strict({
         by: By,
@@ -153,14 +198,11 @@ export const auth = {
       }),
       UserRecord,
     ),
-    /** USER_NOT_FOUND, FORBIDDEN, RESOURCE_IN_USE for the last active admin. */
+    /** USER_NOT_FOUND when it is unknown or foreign, FORBIDDEN by role, RESOURCE_IN_USE for the last active admin. */
     deleteUser: action(Strict({ by: By, id: Text(64) }), Nothing),
     /** The identity behind a bearer token; UNAUTHENTICATED otherwise, also when its user, merchant or reseller is switched off or gone.
      *  The gateway may cache the answer for less than 5 s from asking. `proof`: the answer is to hold auth's signature, which gateways of 0.2.0 do not know. */
-    identify: action(
-      Strict({ token: Type.String({ minLength: 1, maxLength: 8192 }), proof: Type.Optional(Type.Boolean()) }),
-      By,
-    ),
+    identify: action(Strict({ token: BearerToken, proof: Type.Optional(Type.Boolean()) }), By),
     /** Internal: writes an entry of the audit log, for good; called after the action. `subject` is the id of the thing (a lead, a user, …);
      *  reseller_id and merchant_id name its owner; `details` hold no secret, no transcript and no full phone number. */
     record: action(

@@ -1,6 +1,20 @@
-import { action, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static, Id, UpTo } from "./define.ts";
+import {
+  action,
+  FieldName,
+  Json,
+  Nothing,
+  Nullable,
+  Strict,
+  Text,
+  Type,
+  Uuid,
+  type Static,
+  Id,
+  UpTo,
+} from "./define.ts";
 import { ConfigurationInput, ConfigurationPatch, ConfigurationRecord, Duplicates } from "./records/configuration.ts";
 import { By, NextCursor, OwnerFilter, PageParams, ROLES } from "./records/identity.ts";
+import { MAX_SECRET_CHARS, MAX_SECRETS_OF_REQUEST, SecretRecord } from "./records/secret.ts";
 import { Override } from "./records/pushed-lead.ts";
 import { TemplateInput, TemplatePatch, TemplateRecord } from "./records/template.ts";
 
@@ -117,6 +131,47 @@ export const config = {
     ),
     /** The template's leads wait until it has a configuration again. FORBIDDEN, CONFIGURATION_NOT_FOUND. */
     deleteConfiguration: action(Strict({ by: By, config_id: Text(64) }), Nothing),
+    /**
+     * Writes a secret of a merchant, or of a reseller when no merchant is named; what it was before is gone. FORBIDDEN, RESELLER_NOT_FOUND,
+     * MERCHANT_NOT_FOUND, RESOURCE_IN_USE (too many), NOT_AVAILABLE without SECRETS_KEY.
+     */
+    putSecret: action(
+      Strict({
+        by: By,
+        name: FieldName,
+        reseller_id: Text(64),
+        merchant_id: Type.Optional(Text(64)),
+        value: Text(MAX_SECRET_CHARS),
+      }),
+      SecretRecord,
+      { since: "0.3.0" },
+    ),
+    /** The secrets of the asker's scope, without their values. */
+    listSecrets: action(
+      Strict({ by: By, name: Type.Optional(FieldName), ...OwnerFilter, ...PageParams }),
+      Type.Object({ count: Type.Integer(), secrets: Type.Array(SecretRecord), next_cursor: NextCursor }),
+      { since: "0.3.0" },
+    ),
+    /** FORBIDDEN, SECRET_NOT_FOUND. */
+    deleteSecret: action(
+      Strict({ by: By, name: FieldName, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
+      Nothing,
+      { since: "0.3.0" },
+    ),
+    /** Internal: a merchant, or a reseller with all that was its merchants', is deleted, and its secrets go before it. Idempotent. */
+    dropSecrets: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Nothing, {
+      since: "0.3.0",
+    }),
+    /** Internal, at the moment of a request that uses them: values of secrets of a template's owner; unknown ones are left out. NOT_AVAILABLE where one can't be read. */
+    secretValues: action(
+      Strict({ template_id: Uuid, names: Type.Array(FieldName, { maxItems: MAX_SECRETS_OF_REQUEST }) }),
+      Type.Object({
+        values: Type.Array(Type.Object({ name: FieldName, value: UpTo(MAX_SECRET_CHARS) }), {
+          maxItems: MAX_SECRETS_OF_REQUEST,
+        }),
+      }),
+      { since: "0.3.0" },
+    ),
     /** Internal: whether this reseller (and merchant) owns any template. */
     owns: action(
       Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),

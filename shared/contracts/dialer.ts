@@ -15,11 +15,12 @@ import {
 import { CARRIER_PARTIES, HANG_UP_REASONS, MEDIA_ENDS } from "../hangup-source.ts";
 import { AttemptFacts, CARRIER_ENDS, HangupSource } from "./records/attempt.ts";
 import { CalleeCap } from "./merchants.ts";
-import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
+import { MAX_TRANSFER_NUMBERS, ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { EngineEnum } from "./records/models.ts";
 import { By, NextCursor, PageParams } from "./records/identity.ts";
 import { InboundCallRecord, InboundVerdictEnum } from "./records/inbound.ts";
 import { EXECUTION_MODES } from "./records/lead.ts";
+import { SpendCeilings, SpendRoomAsked, SpendRooms } from "./records/spend.ts";
 import { RateLimit } from "./scheduler.ts";
 
 /** The name of an attempt, `<lead_id>.<claim_no>` (shared/ids.ts callRef). */
@@ -47,11 +48,17 @@ export const DialJob = Strict({
   /** The configuration's engine; absent: the deployment's. The template's own wins. */
   engine: Type.Optional(EngineEnum),
   enforce_blacklist: Type.Boolean(),
+  /** Whether the call may be handed on to another country; absent: it may. */
+  enable_international_call: Type.Optional(Type.Boolean()),
+  /** The configuration's list of transfer targets; absent: none. */
+  transfer_numbers: Type.Optional(Type.Array(E164, { maxItems: MAX_TRANSFER_NUMBERS })),
   max_call_seconds: Type.Integer({ minimum: 1 }),
   /** null: no limit, or the callee is on its whitelist. */
   rate_limit: Nullable(RateLimit),
   /** The merchant's; absent: none. */
   max_calls_per_callee: Type.Optional(CalleeCap),
+  /** The merchant's and the reseller's; absent: none. */
+  spend_ceilings: Type.Optional(SpendCeilings),
   /** The configuration's pre-checks, and how often each has deferred the lead. */
   pre_checks: Type.Array(Json, { maxItems: 10 }),
   pre_check_defers: Type.Record(Type.String(), Type.Integer()),
@@ -136,10 +143,8 @@ export const CarrierEventHistory = Type.Object({
 });
 export type CarrierEventHistory = Static<typeof CarrierEventHistory>;
 
-/**
- * States of a call's recording. wanted: the call is recorded, or its recording waits at the carrier; fetching: a node reads it; stored: it is in our
- * folder; uploaded: it is in the bucket; absent: there is none; failed: the carrier did not deliver it in all tries.
- */
+/** States of a call's recording. wanted: the call is recorded, or its recording waits at the carrier; fetching: a node reads it; stored: it is in our
+ *  folder; uploaded: it is in the bucket; absent: there is none; failed: the carrier did not deliver it in all tries. */
 export const RECORDING_STATES = ["wanted", "fetching", "stored", "uploaded", "absent", "failed"] as const;
 export type RecordingState = (typeof RECORDING_STATES)[number];
 /** Where a recording can be read. */
@@ -160,13 +165,16 @@ export const dialer = {
     carrierEvent: action(RawCallback, Type.Object({ content_type: UpTo(100), body: Type.String() }), {
       timeout_ms: 15_000,
     }),
-    /**
-     * Documents that end a call politely, per language: what the gateway answers a carrier that asks for a document while the dialer can't be
-     * reached, or can't answer in time. Callbacks of other kinds need none.
-     */
+    /** Documents that end a call politely, per language: what the gateway answers a carrier that asks for one while the dialer can't be reached, or can't answer in time. */
     farewells: action(Strict({}), Type.Object({ documents: Type.Array(Farewell, { maxItems: 100 }) }), {
       since: "0.3.0",
     }),
+    /** Internal: whether the provider's carrier account holds the number, as the carrier says. `credentials_refused`: it does not say, for it refuses the account; where to look. PROVIDER_UNCONFIGURED; DEPENDENCY_DOWN: it can't be asked. */
+    holdsNumber: action(
+      Strict({ provider: ProviderEnum, phone_number: E164 }),
+      Type.Object({ held: Type.Boolean(), credentials_refused: Type.Optional(UpTo(500)) }),
+      { since: "0.3.0" },
+    ),
     /** Checks a carrier's signature on a WebSocket upgrade; `path` as asked for. */
     verifyUpgrade: action(
       Strict({ provider: ProviderEnum, path: Text(4000), headers: Type.Record(Type.String(), Type.String()) }),
@@ -185,8 +193,7 @@ export const dialer = {
         tells_beep: Type.Boolean(),
       }),
     ),
-    /** Ends the carrier's call if it still lives; idempotent. `reason`: why, absent: it is asked for. `media`: the carrier's side of the media had ended before; then the answer says what is known
-     *  of the call's end, which is waited for where the carrier names who ended a call. */
+    /** Ends the carrier's call if it still lives; idempotent. `reason`: why, absent: it is asked for. `media`: the carrier's side of the media had ended before; then the answer says what is known of the call's end, which is waited for where the carrier names who ended a call. */
     hangUp: action(
       Strict({
         call_ref: CallRef,
@@ -196,8 +203,11 @@ export const dialer = {
       Type.Object({ known: Type.Optional(CallEndEvidence) }),
       { timeout_ms: 20_000 },
     ),
-    /** Hands the live call to another number. */
-    transfer: action(Strict({ call_ref: CallRef, to: E164 }), Nothing, { timeout_ms: 20_000 }),
+    /** Hands the live call to another number. `from_variable`: a variable gave it, so it must be one of the configuration's transfer_numbers. INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED, FORBIDDEN: the
+     *  leg is not admitted; VALIDATION_FAILED: the call is not in progress. */
+    transfer: action(Strict({ call_ref: CallRef, to: E164, from_variable: Type.Optional(Type.Boolean()) }), Nothing, {
+      timeout_ms: 20_000,
+    }),
     /** Sends DTMF to the callee, where the conversation's own channel can't. VALIDATION_FAILED: the call is not in progress. */
     sendDtmf: action(Strict({ call_ref: CallRef, digits: Type.String({ pattern: "^[0-9*#w]{1,32}$" }) }), Nothing, {
       timeout_ms: 20_000,
@@ -208,9 +218,7 @@ export const dialer = {
       Nothing,
       { timeout_ms: 20_000, since: "0.3.0" },
     ),
-    /**
-     * Internal: calls that count for their merchants' caps per callee, in order: how many in the last 24 hours and 7 days, but no more than the greater of the cap's numbers, and from when one more fits; null: now.
-     */
+    /** Internal: calls that count for their merchants' caps per callee, in order: how many in the last 24 hours and 7 days, but no more than the greater of the cap's numbers, and from when one more fits; null: now. */
     calleeCalls: action(
       Strict({
         callees: Type.Array(
@@ -230,6 +238,8 @@ export const dialer = {
       }),
       { since: "0.3.0" },
     ),
+    /** Internal: how many more calls fit under each of these ceilings, in order, and why none does. */
+    spendRoom: action(SpendRoomAsked, SpendRooms, { since: "0.3.0" }),
     /** Facts about an attempt whose lease ran out; may ask the carrier. */
     reconcile: action(Strict({ lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) }), Verdict, {
       timeout_ms: 25_000,
@@ -264,9 +274,7 @@ export const dialer = {
         ),
       }),
     ),
-    /** The conversation has put its own recording into the local folder, at `key`. Idempotent. wanted false: the file is not needed and is to be
-     *  removed:
-     *  there is no such call, it is recorded by its carrier, or its recording is in the bucket already. VALIDATION_FAILED: the key is another call's. */
+    /** The conversation has put its own recording into the local folder, at `key`. Idempotent. wanted false: the file is not needed and is to be removed: there is no such call, it is recorded by its carrier, or its recording is in the bucket already. VALIDATION_FAILED: the key is another call's. */
     recorded: action(
       Strict({
         call_ref: CallRef,
@@ -277,9 +285,7 @@ export const dialer = {
       }),
       Type.Object({ wanted: Type.Boolean() }),
     ),
-    /**
-     * Internal, after the lead's scope was checked by its owner: its calls and their callbacks, oldest first; the newest 100 calls, 500 callbacks.
-     */
+    /** Internal, after the lead's scope was checked by its owner: its calls and their callbacks, oldest first; the newest 100 calls, 500 callbacks. */
     history: action(
       Strict({ lead_id: Uuid }),
       Type.Object({ calls: Type.Array(CallHistory), carrier_events: Type.Array(CarrierEventHistory) }),

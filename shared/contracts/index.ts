@@ -7,7 +7,7 @@
  * an attempt, a **conversation** is our side. **Facts** are what was recorded of both; the **outcome** is the one word computed from them.
  * A **webhook event** announces a finished lead to the client; a **delivery** sends it, in one or more tries.
  */
-import { IsoTime, Nullable, Type, type ActionContract, UpTo } from "./define.ts";
+import { Id, IsoTime, Nullable, Type, type ActionContract, UpTo } from "./define.ts";
 import { auth } from "./auth.ts";
 import { blacklist } from "./blacklist.ts";
 import { config } from "./config.ts";
@@ -33,6 +33,11 @@ const gateway = {
       code_name: UpTo(100),
       since: IsoTime,
       taken: Type.Boolean(),
+    }),
+    /** From each gateway to the others, every second: what tenants used of their allowances there, in units (docs/api.md). Counted once; never sent again. */
+    "allowance.spent": Type.Object({
+      gateway: Id,
+      spent: Type.Array(Type.Object({ tenant: UpTo(100), units: Type.Integer({ minimum: 1 }) }), { maxItems: 500 }),
     }),
   },
 };

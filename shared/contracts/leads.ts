@@ -83,7 +83,7 @@ export const leads = {
     speak: action(Strict({ by: By, lead_id: Text(64), text: Text(2000) }), Nothing),
     /** Where the recording of a call is, by the call_id of its lead; its bytes are read there. RECORDING_NOT_FOUND, RECORDING_NOT_READY, RECORDING_FAILED. */
     recording: action(
-      Strict({ by: By, call_sid: Type.String({ maxLength: 16_384 }) }),
+      Strict({ by: By, call_sid: Type.String({ maxLength: 300 }) }),
       Type.Object({
         key: UpTo(300),
         content_type: UpTo(100),

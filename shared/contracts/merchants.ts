@@ -14,12 +14,17 @@ import {
   Label,
 } from "./define.ts";
 import { By, NextCursor, PageParams } from "./records/identity.ts";
+import { SpendCeiling } from "./records/spend.ts";
+
+/** null: no ceiling. */
+const SpendCeilingField = Type.Optional(Nullable(SpendCeiling));
 
 /** A reseller, the top of the scope tree. */
 export const ResellerRecord = Type.Object({
   id: Id,
   name: UpTo(200),
   is_active: Type.Boolean(),
+  spend_ceiling: SpendCeilingField,
   created_at: IsoTime,
   updated_at: IsoTime,
 });
@@ -53,6 +58,7 @@ export const MerchantRecord = Type.Object({
   paused: Type.Optional(Nullable(Pause)),
   test_numbers: Type.Optional(TestNumbers),
   max_calls_per_callee: CalleeCapField,
+  spend_ceiling: SpendCeilingField,
   created_at: IsoTime,
   updated_at: IsoTime,
 });
@@ -68,7 +74,7 @@ const NameStart = Type.Optional(Text(200));
 export const merchants = {
   name: "merchants",
   actions: {
-    createReseller: action(Strict({ by: By, name: Label(200) }), ResellerRecord),
+    createReseller: action(Strict({ by: By, name: Label(200), spend_ceiling: SpendCeilingField }), ResellerRecord),
     listResellers: action(
       Strict({ by: By, name: NameStart, is_active: Type.Optional(Type.Boolean()), ...PageParams }),
       Type.Object({ count: Type.Integer(), resellers: Type.Array(ResellerRecord), next_cursor: NextCursor }),
@@ -77,7 +83,13 @@ export const merchants = {
     getReseller: action(Strict({ by: By, id: Text(64) }), ResellerRecord),
     /** Switched off, its users and tokens and those of its merchants stop working within 5 s. RESELLER_NOT_FOUND, FORBIDDEN. */
     updateReseller: action(
-      Strict({ by: By, id: Text(64), name: Type.Optional(Label(200)), is_active: Type.Optional(Type.Boolean()) }),
+      Strict({
+        by: By,
+        id: Text(64),
+        name: Type.Optional(Label(200)),
+        is_active: Type.Optional(Type.Boolean()),
+        spend_ceiling: SpendCeilingField,
+      }),
       ResellerRecord,
     ),
     /** RESOURCE_IN_USE while it has merchants, templates or unfinished leads; RESELLER_NOT_FOUND, FORBIDDEN. */
@@ -91,6 +103,7 @@ export const merchants = {
         contact_email: Email,
         test_numbers: Type.Optional(TestNumbers),
         max_calls_per_callee: CalleeCapField,
+        spend_ceiling: SpendCeilingField,
       }),
       MerchantRecord,
     ),
@@ -115,6 +128,7 @@ export const merchants = {
         contact_email: Type.Optional(Email),
         test_numbers: Type.Optional(TestNumbers),
         max_calls_per_callee: CalleeCapField,
+        spend_ceiling: SpendCeilingField,
         is_active: Type.Optional(Type.Boolean()),
       }),
       MerchantRecord,
@@ -130,13 +144,17 @@ export const merchants = {
     /** No lead at all is dialled from now on; calls under way go on. FORBIDDEN for all but admins. */
     pauseDeployment: action(Strict({ by: By, reason: Type.Optional(Text(500)) }), Deployment),
     resumeDeployment: action(Strict({ by: By }), Deployment),
-    /** Internal: what is paused, and the caps per callee; merchants without are left out. */
+    /** Internal: what is paused, the caps per callee, and the spend ceilings of merchants and resellers; those without are left out. */
     pauses: action(
-      Strict({ merchant_ids: Type.Array(Text(64), { maxItems: 1000 }) }),
+      Strict({
+        merchant_ids: Type.Array(Text(64), { maxItems: 1000 }),
+        reseller_ids: Type.Optional(Type.Array(Text(64), { maxItems: 200 })),
+      }),
       Type.Object({
         deployment: Nullable(Pause),
         merchants: Type.Array(Type.Object({ id: Id, pause: Pause })),
         caps: Type.Optional(Type.Array(Type.Object({ id: Id, max_calls_per_callee: CalleeCap }), { maxItems: 1000 })),
+        ceilings: Type.Optional(Type.Array(Type.Object({ id: Id, spend_ceiling: SpendCeiling }), { maxItems: 1200 })),
       }),
     ),
     /** Internal: which of these numbers are test numbers of these merchants, in order. */
@@ -159,7 +177,7 @@ export const merchants = {
     ),
   },
   events: {
-    /** Calling was paused or resumed for a merchant, or (null) for the deployment, or the merchant's cap on calls per callee changed. */
+    /** Calling was paused or resumed for a merchant, or (null) for the deployment, or the merchant's cap on calls per callee or a spend ceiling changed. */
     "calling.switched": Type.Object({ merchant_id: Nullable(Id) }),
   },
 };

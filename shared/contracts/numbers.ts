@@ -56,7 +56,10 @@ export type NumberPatch = Static<typeof NumberPatch>;
 export const numbers = {
   name: "numbers",
   actions: {
-    /** NUMBER_EXISTS, INVALID_PHONE_NUMBER, FORBIDDEN, MERCHANT_NOT_FOUND. TEMPLATE_NOT_FOUND: inbound_template_id names none that its owner may use. */
+    /**
+     * NUMBER_EXISTS whoever has it, INVALID_PHONE_NUMBER, FORBIDDEN, MERCHANT_NOT_FOUND. TEMPLATE_NOT_FOUND: inbound_template_id names none that its owner may use.
+     * NUMBER_NOT_HELD: the provider's carrier account does not hold it; DEPENDENCY_DOWN: the carrier can't be asked; PROVIDER_UNCONFIGURED.
+     */
     create: action(
       Strict({
         by: By,
@@ -71,6 +74,7 @@ export const numbers = {
         inbound_template_id: Type.Optional(Nullable(Uuid)),
       }),
       NumberRecord,
+      { timeout_ms: 20_000 },
     ),
     list: action(
       Strict({
@@ -85,18 +89,16 @@ export const numbers = {
     ),
     /** NUMBER_NOT_FOUND when it is unknown or not to be seen by the asker. */
     get: action(Strict({ by: By, number_id: Text(64) }), NumberRecord),
-    /** FORBIDDEN, NUMBER_NOT_FOUND, NUMBER_EXISTS, MERCHANT_NOT_FOUND, RESELLER_NOT_FOUND, TEMPLATE_NOT_FOUND. RESOURCE_IN_USE: disabled during a call without `force`, or
-     *  given another provider during one. `force` lets live calls finish and takes no new ones. */
+    /** FORBIDDEN, NUMBER_NOT_FOUND, MERCHANT_NOT_FOUND, RESELLER_NOT_FOUND, TEMPLATE_NOT_FOUND. RESOURCE_IN_USE: disabled during a call without `force`, or
+     *  given another provider during one. `force` lets live calls finish and takes no new ones. With another reseller or provider the carrier is asked as in create. */
     update: action(
       Strict({ by: By, number_id: Text(64), number: NumberPatch, force: Type.Optional(Type.Boolean()) }),
       NumberRecord,
+      { timeout_ms: 20_000 },
     ),
     /** FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE during a call without `force`. The phone number may be added again at once. */
     remove: action(Strict({ by: By, number_id: Text(64), force: Type.Optional(Type.Boolean()) }), Nothing),
-    /**
-     * Internal: the number that was called, of those in use; where several resellers have it, the one with a template of its own, else the oldest.
-     * null: none.
-     */
+    /** Internal: the number that was called, if it is in use; null: none. */
     called: action(
       Strict({ phone_number: E164, provider: ProviderEnum }),
       Type.Object({

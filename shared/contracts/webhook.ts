@@ -85,7 +85,7 @@ export const webhook = {
     ),
     /** After the lead's scope was checked by its owner: sends the webhook event of a lead again, with the same webhook-id and bytes, in any state.
      *  DELIVERY_NOT_FOUND, DELIVERY_PENDING while it is still on its way. */
-    replay: action(Strict({ lead_id: Uuid }), DeliveryRecord),
+    replay: action(Strict({ by: Type.Optional(By), lead_id: Uuid }), DeliveryRecord),
     /** The signing secret of a merchant, or of a reseller when no merchant is named; made at first need. FORBIDDEN, MERCHANT_NOT_FOUND. */
     secret: action(
       Strict({ by: By, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),

@@ -1,3 +1,4 @@
+import { isDuplicateKey } from "./database-errors.ts";
 import { isRecord } from "../json.ts";
 
 /** An index as the database tells of it, or as a schema asks for it: the fields in their order, and whether it is unique. */
@@ -33,9 +34,14 @@ export class MigrationMissingError extends Error {
   }
 }
 
-/** Makes the collection with its indexes, and leaves alone what is there. One that has none is made too: not every database takes each command for a collection that is not there. */
+/** Makes the collection with its indexes, and leaves alone what is there. MigrationMissingError where documents are what a unique index forbids. One that has none is made too: not every database takes each command for a collection that is not there. */
 export const makeCollection = (model: OwnedModel): Promise<unknown> =>
-  model.schema.indexes().length > 0 ? model.createIndexes() : model.createCollection();
+  (model.schema.indexes().length > 0 ? model.createIndexes() : model.createCollection()).catch((error: unknown) => {
+    // the database's own words hold the value that is there twice
+    if (isDuplicateKey(error))
+      throw new MigrationMissingError([`the collection ${model.collection.name} holds doubles that an index forbids`]);
+    throw error;
+  });
 
 /** The indexes that a schema asks for, named as the driver names them. */
 const wantedOf = ({ schema }: OwnedModel): IndexShape[] =>

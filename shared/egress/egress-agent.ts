@@ -1,7 +1,8 @@
-import { lookup as systemLookup, type LookupAddress } from "node:dns";
+import { lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import { Agent, buildConnector } from "undici";
-import { isPublicAddress, isRefusedPort, type AddressPolicy } from "./egress-address.ts";
+import { bareHost, isLocalName, isPublicAddress, isRefusedPort, type AddressPolicy } from "./egress-address.ts";
+import { networkNames, type Resolve } from "./network-names.ts";
 
 /** The code of AddressRefused, by which it is known wherever it was wrapped. */
 export const ADDRESS_REFUSED = "ADDRESS_REFUSED";
@@ -17,13 +18,6 @@ export interface EgressBounds {
   connectionsPerHost?: number;
   maxAnswerBytes?: number;
 }
-
-/** How names become addresses; the system's resolver, unless a test has its own. */
-export type Resolve = (
-  hostname: string,
-  options: { all: true },
-  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void;
 
 const KEEP_ALIVE_MS = 10_000;
 
@@ -47,11 +41,11 @@ const checkedLookup =
     });
   };
 
-/** Why no connection may be begun to what a URL names: literal addresses are never resolved, so that the lookup would not meet them. */
+/** Why no connection may be begun to what a URL names: literal addresses are never resolved, so that the lookup would not meet them, and name servers need not know local names. */
 function refusalBefore(policy: AddressPolicy, hostname: string, port: string): AddressRefused | null {
   if (policy.allow_private) return null;
-  const host = hostname.replace(/^\[|\]$/g, "");
-  if (isIP(host) !== 0 && !isPublicAddress(host))
+  const host = bareHost(hostname);
+  if (isLocalName(host) || (isIP(host) !== 0 && !isPublicAddress(host)))
     return new AddressRefused("the address is private, loopback, link-local or reserved");
   return isRefusedPort(port) ? new AddressRefused("the port is not allowed") : null;
 }
@@ -79,7 +73,12 @@ function checkedConnector(policy: AddressPolicy, timeout: number, resolve: Resol
  * The one way out to addresses that clients name: webhooks, functions of templates, pre-checks. It refuses by itself wherever a connection would
  * lead; `addressRefusal` gives the reason beforehand.
  */
-export const egressAgent = (policy: AddressPolicy, bounds: EgressBounds, resolve: Resolve = systemLookup): Agent =>
+export const egressAgent = (
+  policy: AddressPolicy,
+  bounds: EgressBounds,
+  // private names, of a laptop and its tests alone, may stand in its hosts file
+  resolve: Resolve = policy.allow_private ? systemLookup : networkNames(),
+): Agent =>
   new Agent({
     connect: checkedConnector(policy, bounds.connectTimeoutMs, resolve),
     keepAliveTimeout: KEEP_ALIVE_MS,

@@ -2,7 +2,8 @@ import { request, type Dispatcher } from "undici";
 import type { Clock } from "../time/clock.ts";
 import { startDeadline } from "../time/deadline.ts";
 import { addressRefusal, type AddressPolicy } from "./egress-address.ts";
-import { ADDRESS_REFUSED, egressAgent, type EgressBounds, type Resolve } from "./egress-agent.ts";
+import { ADDRESS_REFUSED, egressAgent, type EgressBounds } from "./egress-agent.ts";
+import type { Resolve } from "./network-names.ts";
 
 /** One request to an address that a client named. Redirects are not followed and answers are not unpacked. */
 export interface EgressRequest {

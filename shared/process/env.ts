@@ -1,8 +1,10 @@
 import { IANAZone } from "luxon";
 import { busServers } from "../bus/bus-address.ts";
 import { busSigners } from "../bus/bus-signers.ts";
-import { parseCallPrices } from "../call-prices.ts";
+import { isPriceAmount, parseCallPrices } from "../call-prices.ts";
+import { destinationVariableIssues } from "../numbering/destination.ts";
 import { modelIssues } from "./model-endpoints.ts";
+import { sealKeyIssues } from "./secret-seal.ts";
 import { VARIABLES, type Variable } from "./variables.ts";
 
 type ValueOf<V extends Variable> = V extends { kind: "integer" }
@@ -63,7 +65,7 @@ function crossCheck(env: Env): string[] {
   for (const name of ["NAMESPACE", "NODE_ID"] as const)
     if (/[\s*>]/.test(env[name] ?? ""))
       issues.push(`${name} must not contain spaces, * or >: it is a part of the bus's subjects`);
-  issues.push(...busServers(env).issues, ...busSigners(env).issues);
+  issues.push(...busServers(env).issues, ...busSigners(env).issues, ...sealKeyIssues(env));
   for (const origin of (env.CORS_ORIGINS ?? "").split(",").map((o) => o.trim())) {
     if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin))
       issues.push(
@@ -73,6 +75,11 @@ function crossCheck(env: Env): string[] {
   if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined))
     issues.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
   issues.push(...parseCallPrices(env.CALL_PRICES).faults, ...modelIssues(env));
+  if (env.SPEND_DEFAULT_PRICE !== undefined && !isPriceAmount(env.SPEND_DEFAULT_PRICE))
+    issues.push(
+      `SPEND_DEFAULT_PRICE is "${env.SPEND_DEFAULT_PRICE}"; write an amount per minute with a point and at most six decimals, like 0.014`,
+    );
+  issues.push(...destinationVariableIssues(env.CALL_COUNTRIES, env.CALL_SPECIAL_NUMBERS));
   if (env.UPLOAD_CALL_RECORDINGS_TO_CLOUD && env.S3_BUCKET === undefined)
     issues.push("UPLOAD_CALL_RECORDINGS_TO_CLOUD needs S3_BUCKET, the bucket recordings go to");
   if ((env.S3_ACCESS_KEY_ID === undefined) !== (env.S3_SECRET_ACCESS_KEY === undefined))

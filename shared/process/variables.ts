@@ -1,3 +1,6 @@
+import { CALLING_VARIABLES } from "./calling-variables.ts";
+import { KEY_VARIABLES } from "./key-variables.ts";
+
 /** How one environment variable is read. */
 export interface Variable {
   kind: "text" | "integer" | "boolean" | "url" | "enum";
@@ -13,6 +16,7 @@ export interface Variable {
   doc: string;
 }
 
+const SECRET = { kind: "text", secret: true } as const;
 const PORT = { kind: "integer", min: 0, max: 65_535 } as const;
 /** Twilio grants 1 call a second to a new account, and queues what is more for up to a day: past our calling window. */
 const CALLS_PER_SECOND = { kind: "integer", min: 0, max: 200, default: 1 } as const;
@@ -43,8 +47,7 @@ export const VARIABLES = {
     doc: "id of this process on the bus, unique; the service's name goes before it (leads.web-1); default host and pid",
   },
   TRANSPORTER: {
-    kind: "text",
-    secret: true,
+    ...SECRET,
     doc: "bus address, nats://user:password@host:4222, of a cluster several separated by commas; tls:// in place of nats:// insists on TLS; empty: all services in this process",
   },
   NATS_CA_FILE: { kind: "text", doc: "PEM file of the authority that signed the NATS servers' certificates" },
@@ -104,24 +107,16 @@ export const VARIABLES = {
     kind: "integer",
     min: 0,
     max: 1_000_000,
-    default: 0,
-    doc: "requests a minute per token at each gateway; 0: no limit",
+    default: 60_000,
+    doc: "units a minute of each merchant (all its tokens and people), reseller and admin, over all gateways; a request costs one or more (docs/api.md); 0: no limit",
   },
   ADMIN_EMAIL: { kind: "text", doc: "e-mail of the first admin, created at first start" },
-  ADMIN_PASSWORD: { kind: "text", secret: true, doc: "password of the first admin; at least 12 characters" },
-  JWT_PRIVATE_KEY: {
-    kind: "text",
-    secret: true,
-    doc: "Ed25519 private key, PKCS #8 PEM (\\n allowed as two characters), that signs access tokens; required by auth",
-  },
+  ADMIN_PASSWORD: { ...SECRET, doc: "password of the first admin; at least 12 characters" },
+  ...KEY_VARIABLES,
   ACCESS_TOKEN_TTL_SECONDS: { kind: "integer", min: 60, max: 86_400, default: 3600, doc: "life of a login token" },
   S2S_TOKEN_TTL_DAYS: { kind: "integer", min: 1, max: 3650, default: 365, doc: "life of a server-to-server token" },
   DEFAULT_TIMEZONE: { kind: "text", default: "UTC", doc: "IANA zone of calling windows that name none" },
-  DEFAULT_COUNTRY: {
-    kind: "text",
-    doc: "ISO country that decides what is international where the calling number does not tell",
-  },
-  COST_CURRENCY: { kind: "text", default: "USD", doc: "currency of lead cost" },
+  ...CALLING_VARIABLES,
   PROVIDER_ONE: { kind: "enum", values: CARRIERS, default: "twilio", doc: "carrier behind PROVIDER_ONE" },
   PROVIDER_TWO: { kind: "enum", values: CARRIERS, default: "none", doc: "carrier behind PROVIDER_TWO" },
   PROVIDER_THREE: { kind: "enum", values: CARRIERS, default: "none", doc: "carrier behind PROVIDER_THREE" },
@@ -132,12 +127,12 @@ export const VARIABLES = {
   PROVIDER_TWO_CALLS_PER_SECOND: { ...CALLS_PER_SECOND, doc: "the same for PROVIDER_TWO" },
   PROVIDER_THREE_CALLS_PER_SECOND: { ...CALLS_PER_SECOND, doc: "the same for PROVIDER_THREE" },
   TWILIO_ACCOUNT_SID: { kind: "text", doc: "Twilio account (AC…)" },
-  TWILIO_AUTH_TOKEN: { kind: "text", secret: true, doc: "Twilio auth token; also checks callback signatures" },
+  TWILIO_AUTH_TOKEN: { ...SECRET, doc: "Twilio auth token; also checks callback signatures" },
   TWILIO_API_BASE: { kind: "url", doc: "other origin for Twilio's API, for a proxy or a simulator" },
   PLIVO_AUTH_ID: { kind: "text", doc: "Plivo account (MA…)" },
-  PLIVO_AUTH_TOKEN: { kind: "text", secret: true, doc: "Plivo auth token; also checks callback signatures" },
+  PLIVO_AUTH_TOKEN: { ...SECRET, doc: "Plivo auth token; also checks callback signatures" },
   PLIVO_API_BASE: { kind: "url", doc: "other origin for Plivo's API, for a proxy or a simulator" },
-  TELNYX_API_KEY: { kind: "text", secret: true, doc: "Telnyx API key (KEY…)" },
+  TELNYX_API_KEY: { ...SECRET, doc: "Telnyx API key (KEY…)" },
   TELNYX_CONNECTION_ID: { kind: "text", doc: "Telnyx call control application that calls are placed with" },
   TELNYX_PUBLIC_KEY: { kind: "text", doc: "Telnyx public key (base64) that checks callback signatures" },
   TELNYX_API_BASE: { kind: "url", doc: "other origin for Telnyx's API, for a proxy or a simulator" },
@@ -145,13 +140,13 @@ export const VARIABLES = {
     kind: "text",
     doc: "PROVIDER_ONE's own account where several of one carrier are used: Twilio account, Plivo auth id, Telnyx connection; default that carrier's variable",
   },
-  PROVIDER_ONE_SECRET: { kind: "text", secret: true, doc: "that account's auth token or API key" },
+  PROVIDER_ONE_SECRET: { ...SECRET, doc: "that account's auth token or API key" },
   PROVIDER_ONE_PUBLIC_KEY: { kind: "text", doc: "that account's public key (Telnyx)" },
   PROVIDER_TWO_ACCOUNT: { kind: "text", doc: "the same for PROVIDER_TWO" },
-  PROVIDER_TWO_SECRET: { kind: "text", secret: true, doc: "the same for PROVIDER_TWO" },
+  PROVIDER_TWO_SECRET: { ...SECRET, doc: "the same for PROVIDER_TWO" },
   PROVIDER_TWO_PUBLIC_KEY: { kind: "text", doc: "the same for PROVIDER_TWO" },
   PROVIDER_THREE_ACCOUNT: { kind: "text", doc: "the same for PROVIDER_THREE" },
-  PROVIDER_THREE_SECRET: { kind: "text", secret: true, doc: "the same for PROVIDER_THREE" },
+  PROVIDER_THREE_SECRET: { ...SECRET, doc: "the same for PROVIDER_THREE" },
   PROVIDER_THREE_PUBLIC_KEY: { kind: "text", doc: "the same for PROVIDER_THREE" },
   CALL_PRICES: {
     kind: "text",
@@ -177,7 +172,7 @@ export const VARIABLES = {
   S3_REGION: { kind: "text", default: "us-east-1", doc: "region of the bucket" },
   S3_ENDPOINT: { kind: "url", doc: "other S3-compatible endpoint (MinIO and the like)" },
   S3_ACCESS_KEY_ID: { kind: "text", doc: "access key; empty: the SDK's own chain (instance role, shared file)" },
-  S3_SECRET_ACCESS_KEY: { kind: "text", secret: true, doc: "its secret" },
+  S3_SECRET_ACCESS_KEY: { ...SECRET, doc: "its secret" },
   RING_TIMEOUT_SECONDS: { kind: "integer", min: 5, max: 600, default: 40, doc: "how long a phone may ring" },
   PLACEMENT_GRACE_SECONDS: {
     kind: "integer",
@@ -193,7 +188,7 @@ export const VARIABLES = {
     default: 2000,
     doc: "who answered hears something within this long, or the call ends politely, also while database or bus are away",
   },
-  OPENAI_API_KEY: { kind: "text", secret: true, doc: "key of the language model endpoint" },
+  OPENAI_API_KEY: { ...SECRET, doc: "key of the language model endpoint" },
   OPENAI_BASE_URL: { kind: "url", doc: "OpenAI-compatible endpoint; default OpenAI's own" },
   OPENAI_MODEL: { kind: "text", doc: "model name; required by the conversation service" },
   ENGINE_DEFAULT: {
@@ -210,10 +205,10 @@ export const VARIABLES = {
     kind: "url",
     doc: "second endpoint for the language model, asked when the first one fails",
   },
-  OPENAI_FALLBACK_API_KEY: { kind: "text", secret: true, doc: "its key" },
+  OPENAI_FALLBACK_API_KEY: { ...SECRET, doc: "its key" },
   OPENAI_FALLBACK_MODEL: { kind: "text", doc: "its model; default OPENAI_MODEL" },
   STT_BASE_URL: { kind: "url", doc: "OpenAI-compatible endpoint for transcription (/audio/transcriptions)" },
-  STT_API_KEY: { kind: "text", secret: true, doc: "its key; empty: none" },
+  STT_API_KEY: { ...SECRET, doc: "its key; empty: none" },
   STT_MODEL: {
     kind: "text",
     doc: "its model; required with STT_BASE_URL: hosted models are retired, so there is no default",
@@ -224,10 +219,10 @@ export const VARIABLES = {
     doc: "the endpoint transcribes while the caller speaks (a realtime transcription session); else speech is sent in segments",
   },
   STT_FALLBACK_BASE_URL: { kind: "url", doc: "second endpoint for transcription" },
-  STT_FALLBACK_API_KEY: { kind: "text", secret: true, doc: "its key" },
+  STT_FALLBACK_API_KEY: { ...SECRET, doc: "its key" },
   STT_FALLBACK_MODEL: { kind: "text", doc: "its model; default STT_MODEL" },
   TTS_BASE_URL: { kind: "url", doc: "OpenAI-compatible endpoint for speech (/audio/speech)" },
-  TTS_API_KEY: { kind: "text", secret: true, doc: "its key; empty: none" },
+  TTS_API_KEY: { ...SECRET, doc: "its key; empty: none" },
   TTS_MODEL: { kind: "text", doc: "its model; required with TTS_BASE_URL" },
   TTS_VOICE: { kind: "text", default: "alloy", doc: "voice of templates that name none" },
   TTS_SAMPLE_RATE: {
@@ -238,14 +233,14 @@ export const VARIABLES = {
     doc: "samples a second of the endpoint's pcm: 8000, 16000, 24000 or 48000",
   },
   TTS_FALLBACK_BASE_URL: { kind: "url", doc: "second endpoint for speech" },
-  TTS_FALLBACK_API_KEY: { kind: "text", secret: true, doc: "its key" },
+  TTS_FALLBACK_API_KEY: { ...SECRET, doc: "its key" },
   TTS_FALLBACK_MODEL: { kind: "text", doc: "its model; default TTS_MODEL" },
   TTS_FALLBACK_VOICE: { kind: "text", doc: "its voice; default the template's" },
   REALTIME_BASE_URL: {
     kind: "url",
     doc: "endpoint that speaks OpenAI's Realtime protocol (/realtime), http(s) or ws(s)",
   },
-  REALTIME_API_KEY: { kind: "text", secret: true, doc: "its key; empty: none" },
+  REALTIME_API_KEY: { ...SECRET, doc: "its key; empty: none" },
   REALTIME_MODEL: { kind: "text", doc: "its model; required with REALTIME_BASE_URL" },
   REALTIME_VOICE: { kind: "text", default: "alloy", doc: "voice of the realtime model where the template names none" },
   REALTIME_DIALECT: {
@@ -255,8 +250,7 @@ export const VARIABLES = {
     doc: "event names sent to the endpoint; both are understood",
   },
   MODEL_ENDPOINTS: {
-    kind: "text",
-    secret: true,
+    ...SECRET,
     doc: 'further endpoints that templates may name, as JSON: {"name": {"base_url": "https://…/v1", "key": "…", "model": "…"}}',
   },
   WEBHOOK_ALLOW_HTTP: { kind: "boolean", default: false, doc: "allow http webhook addresses" },

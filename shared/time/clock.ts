@@ -6,7 +6,7 @@ export interface Clock {
   monotonicMs(): number;
   /** How long the machine has slept since this process began, ms, while the monotonic clock stood; absent: nobody can say. */
   sleptMs?(): number;
-  /** Resolves after `ms`, or at once when the signal aborts (it never rejects). */
+  /** Resolves after `ms`, or at once when the signal aborts (it never rejects). Below 0: what is waited for is past. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -31,7 +31,8 @@ export const systemClock: Clock = {
         signal?.removeEventListener("abort", end);
         resolve();
       };
-      const timer = setTimeout(end, ms);
+      // time that is left of a limit, and none may be; Node warns of timers below 0
+      const timer = setTimeout(end, Math.max(0, ms));
       signal?.addEventListener("abort", end, { once: true });
     }),
 };

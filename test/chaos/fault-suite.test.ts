@@ -3,9 +3,11 @@ import { SCENARIOS } from "../../local/faults/scenarios.ts";
 
 const TEST_MS = 240_000;
 
-const SHORT = Object.entries(SCENARIOS).filter(([, { long }]) => long !== true);
+/** The long form has every scenario; the tests of every day leave the longest out. */
+const isLong = process.env["FAULTS"] === "all";
+const PLAYED = Object.entries(SCENARIOS).filter(([, { long }]) => isLong || long !== true);
 
-/** The short form of `npm run faults`: each scenario but the longest once, judged by the carrier's ledger and the API alone. */
+/** `npm run faults` as a test: each scenario but the longest once (FAULTS=all, as in `npm run test:real`: those too), judged by the carrier's ledger and the API alone. */
 describe("a fault, judged from outside", () => {
   let scene: Scene | null = null;
   let set = "";
@@ -25,7 +27,7 @@ describe("a fault, judged from outside", () => {
     return (scene = await setScene({ ...options, say: () => undefined }));
   };
 
-  test.each(SHORT)(
+  test.each(PLAYED)(
     "%s: conversations go on, nobody is called twice, all resumes by itself",
     async (_name, { scene: options, play, seconds }) => {
       const here = await sceneOf(options(seconds));

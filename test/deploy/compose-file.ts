@@ -8,6 +8,11 @@ export interface Container {
   image: string;
   build?: { context: string; dockerfile: string };
   command: string[];
+  user?: string;
+  read_only?: boolean;
+  cap_drop?: string[];
+  security_opt?: string[];
+  tmpfs?: string[];
   entrypoint?: string[];
   environment?: Record<string, string>;
   ports?: string[];

@@ -50,7 +50,7 @@ const entries = ["moleculer.config.ts", "deploy/docker/health.ts", ...services, 
 
 describe("the image", () => {
   test("is one stage on Node 24 with the locked dependencies and no development ones", () => {
-    expect(of("FROM")).toEqual(["node:24-slim"]);
+    expect(of("FROM")).toEqual(["node:24.21.0-slim"]);
     expect(of("RUN").join("\n")).toMatch(/\bnpm ci --omit=dev\b/);
     expect(Object.keys(manifest.devDependencies)).toContain("node");
   });

@@ -35,7 +35,8 @@ function wrongArguments(file: string, args: readonly string[]): string[] {
 /** The file that a script of package.json runs; null where it is no file of ours. */
 const programOf = (script: string): string | null => /launch\.cjs (\S+)/.exec(scripts[script] ?? "")?.[1] ?? null;
 
-function wrongWithNpm([command = "", ...rest]: readonly string[]): string[] {
+function wrongWithNpm(words: readonly string[]): string[] {
+  const [command = "", ...rest] = words.filter((word) => word !== "--silent");
   if (OF_NPM.has(command)) return [];
   const [name = "", ...args] = command === "run" ? rest : [command, ...rest];
   if (!(name in scripts)) return [`npm has no script ${name}`];

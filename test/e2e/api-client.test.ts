@@ -88,24 +88,22 @@ describe("a client written from the API document alone", () => {
       });
       expect(renamed).toMatchObject({ status: 200, body: { name: "Second shop, renamed" } });
 
-      const number = await client.ask("POST", "/numbers", {
+      const outbound = {
         phone_number: "+14155550177",
         provider: "PROVIDER_ONE",
         status: "AVAILABLE",
         channel: "voice",
-      });
+        reseller_id,
+      };
+      expect(await client.ask("POST", "/numbers", outbound)).toMatchObject({ status: 403 });
+      client.use(login.body["access_token"]);
+      const number = await client.ask("POST", "/numbers", outbound);
       expect(number).toMatchObject({
         status: 201,
-        body: { id: expect.any(String), phone_number: "+14155550177", status: "AVAILABLE" },
+        body: { id: expect.any(String), phone_number: "+14155550177", status: "AVAILABLE", reseller_id },
       });
-      expect(
-        await client.ask("POST", "/numbers", {
-          phone_number: "+14155550177",
-          provider: "PROVIDER_ONE",
-          status: "AVAILABLE",
-          channel: "voice",
-        }),
-      ).toMatchObject({ status: 409 });
+      expect(await client.ask("POST", "/numbers", outbound)).toMatchObject({ status: 409 });
+      client.use(issued.body["token"]);
       expect((await client.ask("GET", "/numbers")).body["numbers"]).toEqual(
         expect.arrayContaining([expect.objectContaining({ phone_number: "+14155550177" })]),
       );

@@ -141,8 +141,15 @@ describe("a conversation over audio", () => {
     async () => {
       await audio.allEnded();
       const log = readFileSync(audio.product.folder.at("callagent.log"), "utf8");
-      const { model_key, twilio_auth_token, plivo_auth_token, telnyx_api_key, admin_password, jwt_private_key } =
-        audio.product.stack.secrets;
+      const {
+        model_key,
+        twilio_auth_token,
+        plivo_auth_token,
+        telnyx_api_key,
+        admin_password,
+        jwt_private_key,
+        secrets_key,
+      } = audio.product.stack.secrets;
       const tokens = [
         ...JSON.stringify(await audio.product.ledger()).matchAll(/\/media\/[A-Z_]+\/([0-9a-f]{32})/g),
       ].map((m) => m[1] ?? "");
@@ -155,6 +162,7 @@ describe("a conversation over audio", () => {
         telnyx_api_key,
         admin_password,
         jwt_private_key,
+        secrets_key,
         PIN,
         ...new Set(tokens),
         ...numbers,

@@ -199,8 +199,8 @@ describe("npm run demo", () => {
     "through three carriers by turns they end the same",
     async () => {
       const r = runScript("local/tools/demo.ts", ["--carrier", "all"], {});
-      expect(await r.ended).toBe(0);
-      expect(r.output()).toContain("40 of 40 leads ended as expected");
+      // together, so that a failure shows which lead ended how
+      expect([await r.ended, r.output()]).toEqual([0, expect.stringContaining("40 of 40 leads ended as expected")]);
     },
     LONG_MS,
   );

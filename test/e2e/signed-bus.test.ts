@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceBroker } from "moleculer";
 import { MongoClient } from "mongodb";
@@ -116,6 +116,31 @@ test("proofs of who asks are neither stored nor logged", async () => {
   } finally {
     await client.close();
   }
+});
+
+/** The arguments of every process of this machine that may be read, as `ps` shows them to all its users. */
+const argumentsShown = (): string[] =>
+  readdirSync("/proc").flatMap((pid) => {
+    try {
+      return /^\d+$/.test(pid) ? [readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")] : [];
+    } catch {
+      return []; // it has ended meanwhile
+    }
+  });
+
+(existsSync("/proc/self/cmdline") ? test : test.skip)("no key and no password stands in a process's arguments", () => {
+  const named = product.folder.readJson<Record<string, string>>("secrets.json") ?? {};
+  const ids = ["admin_email", "twilio_account_sid", "plivo_auth_id", "telnyx_connection_id"];
+  const seeds = readdirSync(product.folder.at("bus")).filter((file) => file.endsWith(".nk"));
+  const secret = [
+    ...Object.entries(named).flatMap(([name, value]) => (ids.includes(name) ? [] : [[name, value] as const])),
+    ...seeds.map((file) => [file, readFileSync(product.folder.at(join("bus", file)), "utf8").trim()] as const),
+  ];
+  const shown = argumentsShown();
+  const children = [...product.stack.children.values()].map((child) => child.pid());
+  expect(children.map((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8") !== "")).not.toContain(false);
+  expect([secret.length > 15, shown.some((line) => line.includes("carriers/main.ts"))]).toEqual([true, true]);
+  expect(secret.filter(([, value]) => shown.some((line) => line.includes(value))).map(([name]) => name)).toEqual([]);
 });
 
 test("nobody is let on the bus without a key", async () => {

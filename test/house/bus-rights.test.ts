@@ -81,7 +81,7 @@ describe("the rights on the bus are what the services use", () => {
   });
 
   test("who hears what", () => {
-    const heard = [...named(/\blistens:\s*\[([^\]]*)\]/g), ...named(/^\s*("database\.command_refused")\(this/gm)];
+    const heard = [...named(/\blistens:\s*\[([^\]]*)\]/g), ...named(/^\s*("[a-z]+\.[a-z_]+")\(this/gm)];
     expect(listed(EVENTS, hears)).toEqual(heard.sort());
   });
 });

@@ -23,6 +23,7 @@ export interface JestReport {
   testResults: {
     /** Path of the test file. */
     name: string;
+    status: string;
     assertionResults: { status: string; title: string; ancestorTitles: string[] }[];
   }[];
 }
@@ -33,12 +34,21 @@ export interface JestRun {
   report: JestReport | null;
 }
 
-/** Runs jest with `args` besides its own, and reads its report. */
-export async function runJest(args: readonly string[], options: ProgramOptions): Promise<JestRun> {
+/** What a run comes to. */
+export interface Counts {
+  passed: number;
+  failed: number;
+}
+
+/** Runs jest with `args` besides its own, and reads its report. `alone`: one file after the other. */
+export async function runJest(
+  args: readonly string[],
+  { alone = false, ...options }: ProgramOptions & { alone?: boolean },
+): Promise<JestRun> {
   const folder = mkdtempSync(join(tmpdir(), "callagent-jest-"));
   const file = join(folder, "report.json");
   try {
-    const own = [`--maxWorkers=${AT_A_TIME}`, "--json", `--outputFile=${file}`];
+    const own = [`--maxWorkers=${alone ? 1 : AT_A_TIME}`, "--json", `--outputFile=${file}`];
     const status = await runProgram(process.execPath, [...JEST, ...own, ...args], options);
     return { status, report: existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as JestReport) : null };
   } finally {
@@ -46,8 +56,20 @@ export async function runJest(args: readonly string[], options: ProgramOptions):
   }
 }
 
+/** The test files that failed, by their path; empty where the run broke off. */
+export const failedFiles = ({ report }: JestRun): string[] =>
+  (report?.testResults ?? []).flatMap(({ name, status }) => (status === "failed" ? [name] : []));
+
 /** How many tests failed; a run that broke off without a report, or failed without saying in which test, counts as one. */
 export function failuresOf({ status, report }: JestRun): number {
   const failed = report === null ? 0 : report.numFailedTests + report.numRuntimeErrorTestSuites;
   return failed === 0 && (status !== 0 || report === null) ? 1 : failed;
+}
+
+/** What a run comes to, when the files that failed in it were run `again`: what passes then counts as passed. */
+export function countsOf(first: JestRun, again?: JestRun): Counts {
+  const counts = { passed: first.report?.numPassedTests ?? 0, failed: failuresOf(first) };
+  if (again === undefined) return counts;
+  const failed = failuresOf(again);
+  return { passed: counts.passed + Math.max(0, counts.failed - failed), failed };
 }

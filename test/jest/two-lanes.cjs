@@ -1,5 +1,7 @@
 "use strict";
-// Jest runner with two lanes side by side: files that start the product as processes and mostly wait, so many at a time, and all others, which compute.
+// Jest runner with two lanes side by side: files that start the product as processes or let sound play, and mostly wait, so many at a time, and all others,
+// which compute.
+// When nothing is left to compute, that lane takes files of the other one, for the cores have room then.
 // In one queue either several of the first kind meet, and their stacks starve each other, or they come last, and the cores stand idle.
 const { sep } = require("node:path");
 const { default: TestRunner } = require("jest-runner");
@@ -19,6 +21,7 @@ const WAITING = [
   "e2e/sample-leads",
   "chaos/",
   "e2e/",
+  "local/carriers/stream-person",
 ];
 
 /** The place of a file in the waiting lane; -1: it takes the other one. */
@@ -32,12 +35,13 @@ function lanesOf(workers) {
 
 class TwoLanes {
   supportsEventEmitters = true;
+  #lanes;
   #runners;
 
   constructor(globalConfig, context) {
-    const { computing, waiting } = lanesOf(globalConfig.maxWorkers);
+    const { computing, waiting } = (this.#lanes = lanesOf(globalConfig.maxWorkers));
     const runner = (lane, maxWorkers) => new TestRunner({ ...globalConfig, lane, maxWorkers }, context);
-    this.#runners = computing === 0 ? [runner("", 1)] : [runner("computing", computing), runner("waiting", waiting)];
+    this.#runners = computing === 0 ? [runner("", waiting)] : [runner("computing", computing), runner("waiting", 1)];
   }
 
   on(event, listener) {
@@ -54,7 +58,16 @@ class TwoLanes {
       waitingPlace(path) < 0 ? "computing" : "waiting",
     );
     waiting.sort((a, b) => waitingPlace(a.path) - waitingPlace(b.path));
-    await Promise.all([first.runTests(computing, watcher, options), second.runTests(waiting, watcher, options)]);
+    // a process for each: whoever is free takes the next, and the computing lane helps when its own files are done
+    const takeTurns = async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+        await second.runTests([next], watcher, options);
+    };
+    const together = (count, work) => Promise.all(Array.from({ length: count }, work));
+    await Promise.all([
+      together(this.#lanes.waiting, takeTurns),
+      first.runTests(computing, watcher, options).then(() => together(this.#lanes.computing, takeTurns)),
+    ]);
   }
 }
 

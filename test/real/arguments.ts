@@ -5,6 +5,8 @@ import type { Part } from "../../local/real/part.ts";
 export interface Asked {
   parts: readonly Part[];
   short: boolean;
+  /** Parts that miss something on this machine are left out, and named. */
+  able: boolean;
   dir: string | undefined;
   does: "test" | "serve" | "needs";
 }
@@ -15,6 +17,7 @@ Installs servers that nobody here wrote, runs the product against them, and stop
 ${parts.map(({ name, about }) => `  ${name.padEnd(12)} ${about}`).join("\n")}
 
   --short     the demo and the HTTP tests alone: under ten minutes once installed
+  --able      leaves out the parts that miss something on this machine, and says what
   --dir PATH  installs there (default: CALLAGENT_REAL_DIR, or callagent-real in the user's cache folder)
   --serve     starts the parts, prints the variables that use them, and runs until Ctrl-C
   --needs     says what the parts miss on this machine; exit status 3 where they miss something
@@ -22,6 +25,7 @@ ${parts.map(({ name, about }) => `  ${name.padEnd(12)} ${about}`).join("\n")}
 
 const OPTIONS = {
   short: { type: "boolean", default: false },
+  able: { type: "boolean", default: false },
   dir: { type: "string" },
   serve: { type: "boolean", default: false },
   needs: { type: "boolean", default: false },
@@ -51,6 +55,7 @@ export function readArguments(argv: readonly string[], parts: readonly Part[]): 
   return {
     parts: positionals.length === 0 ? parts : parts.filter((p) => positionals.includes(p.name)),
     short: values.short,
+    able: values.able,
     dir: values.dir,
     does: values.needs ? "needs" : values.serve ? "serve" : "test",
   };

@@ -40,11 +40,18 @@ export function readRun(run: JestRun): Outcome {
   };
 }
 
-/** Tests of the files whose paths match one of the patterns. */
-export const jestStep = (name: string, isShort: boolean, patterns: readonly string[]): Step => ({
+/** Tests of the files whose paths match one of the patterns. `more`: variables of the run beside the part's own. */
+export const jestStep = (
+  name: string,
+  isShort: boolean,
+  patterns: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): Step => ({
   name,
   isShort,
   async run(env, log) {
-    return readRun(await runJest([`--testTimeout=${TEST_MS}`, ...patterns], { limitMs: SUITE_MS, env, log }));
+    return readRun(
+      await runJest([`--testTimeout=${TEST_MS}`, ...patterns], { limitMs: SUITE_MS, env: { ...env, ...more }, log }),
+    );
   },
 });

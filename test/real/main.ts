@@ -5,7 +5,7 @@ import { cacheFolder, FOLDER_VARIABLE, lockFolder } from "../../local/real/cache
 import { PartError, type Part, type Running } from "../../local/real/part.ts";
 import { missingFor, PARTS } from "../../local/real/parts.ts";
 import { readArguments, usage, type Asked } from "./arguments.ts";
-import { skippedLines, sumOf, type Outcome } from "./outcome.ts";
+import { skippedLines, sumOf, type Outcome, type Step } from "./outcome.ts";
 import { STEPS } from "./steps.ts";
 
 /** `npm run test:real`: installs real servers, runs the product against them, and stops them. */
@@ -24,6 +24,10 @@ const stopAsked = new Promise<void>((resolve) => {
 
 const cells = (part: string, step: string, began: number, said: string): string =>
   `${part.padEnd(12)} ${step.padEnd(10)} ${((performance.now() - began) / SECOND_MS).toFixed(1).padStart(7)} s   ${said}`;
+
+/** What is done with a part in this run. */
+const stepsOf = (part: Part, { short }: Asked): readonly Step[] =>
+  (STEPS[part.name] ?? []).filter((step) => step.isShort || !short);
 
 /** Says before anything happens what will be installed, where, and what it takes. */
 function announce(asked: Asked, folder: string): void {
@@ -62,7 +66,7 @@ async function startPart(part: Part, folder: string): Promise<Running | null> {
 
 async function runSteps(part: Part, running: Running, asked: Asked, logs: string): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  for (const step of (STEPS[part.name] ?? []).filter((s) => s.isShort || !asked.short)) {
+  for (const step of stepsOf(part, asked)) {
     const began = performance.now();
     const log = join(logs, `${part.name}-${step.name}.log`);
     rmSync(log, { force: true });
@@ -79,11 +83,18 @@ async function runSteps(part: Part, running: Running, asked: Asked, logs: string
   return outcomes;
 }
 
+/** True, with the reason told, where --able leaves a part out. */
+function isLeftOut(part: Part, asked: Asked): boolean {
+  const missing = asked.able ? missingFor(part) : [];
+  if (missing.length > 0) console.log(`${part.name} is left out. It needs ${missing.join(", ")}.`);
+  return missing.length > 0;
+}
+
 async function testAll(asked: Asked, folder: string): Promise<boolean> {
   const logs = join(folder, "logs");
   mkdirSync(logs, { recursive: true });
   const outcomes: Outcome[] = [];
-  for (const part of asked.parts) {
+  for (const part of asked.parts.filter((p) => !isLeftOut(p, asked))) {
     const running = await startPart(part, join(folder, part.name));
     try {
       outcomes.push(...(running === null ? [FAILED] : await runSteps(part, running, asked, logs)));
@@ -118,8 +129,11 @@ function tellNeeds(asked: Asked): number {
   return missing.length === 0 ? 0 : MISSING_STATUS;
 }
 
-async function run(asked: Asked): Promise<number> {
-  if (asked.does === "needs") return tellNeeds(asked);
+async function run(all: Asked): Promise<number> {
+  if (all.does === "needs") return tellNeeds(all);
+  // a part with which nothing is done is not installed either
+  const used = all.parts.filter((part) => all.does === "serve" || stepsOf(part, all).length > 0);
+  const asked: Asked = { ...all, parts: used };
   const folder = cacheFolder(asked.dir, process.env);
   announce(asked, folder);
   const release = lockFolder(folder);

@@ -1,7 +1,12 @@
 import { provideNats } from "../../local/harness/nats-server.ts";
 import { demoStep } from "./demo-step.ts";
 import { jestStep } from "./jest-step.ts";
+import { speechStep } from "./speech-step.ts";
 import type { Step } from "./outcome.ts";
+import { schemathesisStep } from "./schemathesis-step.ts";
+
+/** All that it can do, bounded so that a role takes about two minutes. */
+const ALL = { phases: "examples,coverage,fuzzing,stateful", examples: 20, seconds: 120 };
 
 /** A step of tests that run one process per service. */
 const withNats = (step: Step): Step => ({
@@ -16,11 +21,26 @@ export const STEPS: Record<string, readonly Step[]> = {
     demoStep,
     jestStep("http", true, ["test/gateway/"]),
     withNats(jestStep("e2e", false, ["test/e2e/"])),
-    withNats(jestStep("faults", false, ["test/chaos/fault-suite.test.ts"])),
+    withNats(jestStep("faults", false, ["test/chaos/fault-suite.test.ts"], { FAULTS: "all" })),
     jestStep("contract", false, ["test/(?!gateway)[a-z]+/contract/", "test/shared/database/"]),
   ],
   nats: [
     jestStep("bus", true, ["test/e2e/signed-bus.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
     jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"]),
+  ],
+  speech: [speechStep],
+  schemathesis: [
+    // a push in bulk takes as long as all other operations together
+    schemathesisStep("short", true, "merchant", {
+      phases: "examples,coverage",
+      examples: 5,
+      seconds: 30,
+      without: ["/leads/bulk"],
+    }),
+    schemathesisStep("merchant", false, "merchant", ALL),
+    schemathesisStep("user", false, "user", ALL),
+    schemathesisStep("s2s", false, "s2s", ALL),
+    schemathesisStep("reseller", false, "reseller", ALL),
+    schemathesisStep("admin", false, "admin", ALL),
   ],
 };

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { batched, chunks, newestFitting, smallestFitting } from "../../shared/batching.ts";
+import { batched, chunks, chunksApart, newestFitting, smallestFitting } from "../../shared/batching.ts";
 
 const settled = async (): Promise<void> => {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -61,6 +61,39 @@ test("a batch larger than a message goes as several runs, answered in order; nul
   );
   expect(await Promise.all([1, 2, 3].map((n) => ask(n)))).toEqual([1, null, 3]);
   expect(runs).toEqual([[1], [2], [3]]);
+});
+
+test("a small item waits for no large one of its moment", async () => {
+  const runs: { sizes: number[]; done: () => void }[] = [];
+  const ask = batched<number, number>(
+    (sizes) =>
+      new Promise((resolve) => {
+        runs.push({ sizes, done: () => resolve(sizes) });
+      }),
+    { maxItems: 100, bytesOf: (size) => size },
+  );
+  const large = [250_000, 250_001].map((size) => ask(size));
+  const small = Promise.all([100, 16_384].map((size) => ask(size)));
+  await settled();
+  expect(runs.map((r) => r.sizes)).toEqual([[250_000], [250_001], [100, 16_384]]);
+  runs[2]?.done();
+  expect(await small).toEqual([100, 16_384]);
+  for (const r of runs) r.done();
+  expect(await Promise.all(large)).toEqual([250_000, 250_001]);
+});
+
+test("chunks apart: everything once, the small first, and none with a large one in its chunk", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(40_000)), fc.integer({ min: 1, max: 20 }), (sizes, maxItems) => {
+      const parts = chunksApart(sizes, { maxItems, bytesOf: (n) => n });
+      const isLarge = (n: number): boolean => n > 16_384;
+      expect(parts.flat()).toEqual([...sizes.filter((n) => !isLarge(n)), ...sizes.filter(isLarge)]);
+      for (const part of parts) {
+        expect(part.length).toBeLessThanOrEqual(maxItems);
+        expect(new Set(part.map(isLarge)).size).toBe(1);
+      }
+    }),
+  );
 });
 
 test("an item without an answer is an error, not a silence", async () => {

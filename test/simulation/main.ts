@@ -70,8 +70,9 @@ async function manySeeds(
     from,
     count,
     mutation,
-    onOutcome: () => {
+    onOutcome: ({ seed, violations: found }) => {
       told++;
+      if (found.length > 0) console.log(`seed ${seed} violated ${found.map(({ invariant }) => invariant).join(", ")}`);
       if (told % TELL_EVERY === 0) console.log(`${told} of ${count} seeds`);
     },
   });

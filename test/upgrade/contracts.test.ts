@@ -27,14 +27,21 @@ const version = (): string => {
  * the field's name by whichever version knows the bound, and no lead or configuration that is stored is touched by it.
  */
 const MEANT = [
+  // a password of blanks alone
+  "auth.createUser.password has another pattern",
+  "auth.updateUser.password has another pattern",
   "config.createConfiguration.configuration.pre_checks has another x-maxBytes",
   "config.updateConfiguration.configuration.pre_checks has another x-maxBytes",
+  // a reason more: the answer is passed on to the client as it is
+  "dialer.inboundCalls →.inbound_calls[].reason has another enum",
   "leads.push.lead.payload has another x-maxBytes",
   // null counts as absent; a version that does not know that refuses it by its name
   "leads.push.lead.configurations_override has another type",
   "leads.push.lead.configurations_override has other shapes",
   // a gate more: the answer is passed on to the client as it is
   "leads.explain →.gates[].gate has another enum",
+  // as long as the ids that leads keep: a longer one was looked for in vain
+  "leads.recording.call_sid has another maxLength",
   // a word more that counts as one of the others; 0.2.0 refuses it as it always did
   "numbers.create.status has another enum",
   "scheduler.explain →.gates[].gate has another enum",

@@ -86,7 +86,11 @@ async function contest(split: boolean): Promise<void> {
     timeScale: 1,
     seed: "bench",
     ...quiet,
-    env: { LOG_LEVEL: "warn", ...(split ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` }) },
+    env: {
+      LOG_LEVEL: "warn",
+      API_RATE_LIMIT_PER_MINUTE: "0",
+      ...(split ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` }),
+    },
   });
   const { sample, client } = await seed(stack, folder, { initial_offset: A_DAY_SECONDS, retry_offset: 1 });
   const bare = await startChild({

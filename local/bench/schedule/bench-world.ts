@@ -121,7 +121,13 @@ export async function startWorld({
     ...(replicas ? { replicas } : {}),
     ...(treeOf ? { treeOf } : {}),
     between: { carrier: () => Promise.resolve(recorder.url) },
-    env: { LOG_LEVEL: "warn", PROVIDER_ONE_CALLS_PER_SECOND: "0", SCHEDULER_BATCH: "200", ...env },
+    env: {
+      LOG_LEVEL: "warn",
+      API_RATE_LIMIT_PER_MINUTE: "0",
+      PROVIDER_ONE_CALLS_PER_SECOND: "0",
+      SCHEDULER_BATCH: "200",
+      ...env,
+    },
     onLog: (line) => {
       if (line.level === "error" && errors++ < ERRORS_SHOWN) console.error(JSON.stringify(line).slice(0, 400));
     },

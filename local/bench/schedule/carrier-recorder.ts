@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import twilio from "twilio";
 import { Agent, request } from "undici";
+import { listNumbers } from "../../carriers/twilio/rest.ts";
 
 /** A carrier that does next to nothing: it notes the instant of each dial request, and every phone it rings is busy. */
 export interface Recorder {
@@ -108,6 +109,11 @@ export async function startRecorder(account: string, token: string): Promise<Rec
       const known = sid === undefined ? undefined : calls.get(sid);
       if (known) {
         json(res, 200, resource(account, known));
+        return;
+      }
+      const url = new URL(req.url ?? "/", "http://recorder");
+      if (req.method === "GET" && url.pathname.endsWith("/IncomingPhoneNumbers.json")) {
+        json(res, 200, listNumbers(null, account, { query: url.searchParams, path: url.pathname }).body);
         return;
       }
       if (req.method !== "POST") {

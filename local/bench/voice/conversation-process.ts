@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { recordIn } from "../../../shared/json.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { startChild, type Child } from "../../tools/stack/supervisor.ts";
 import { ROOT } from "../../tools/stack/project-root.ts";
@@ -30,6 +32,10 @@ export interface ConversationProcessOptions {
   env?: Record<string, string>;
   processor?: number;
   profiles?: string;
+  /** A second of the process takes so many. */
+  slow?: number;
+  /** Takes the lines of its log, from level info on. */
+  onLog?(line: Record<string, unknown>): void;
   /** Options of V8. */ v8?: readonly string[];
 }
 
@@ -42,7 +48,7 @@ const told = <K extends ProcessMessage["told"]>(
 };
 
 function spawned(
-  { models, key = "bench", env = {}, processor, profiles, v8 = [] }: ConversationProcessOptions,
+  { models, key = "bench", env = {}, processor, profiles, slow = 1, onLog, v8 = [] }: ConversationProcessOptions,
   mongo: string,
 ): ChildProcess {
   const node = [
@@ -50,14 +56,15 @@ function spawned(
     ...v8,
     ...(profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`]),
     join(import.meta.dirname, "conversation-program.ts"),
+    String(slow),
   ];
   const [command = "", ...args] =
     processor !== undefined && existsSync(TASKSET) ? [TASKSET, "-c", String(processor), ...node] : node;
-  return spawn(command, args, {
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  const child = spawn(command, args, {
+    stdio: ["ignore", onLog ? "pipe" : "inherit", "inherit", "ipc"],
     env: {
       PATH: process.env["PATH"],
-      LOG_LEVEL: "error",
+      LOG_LEVEL: onLog ? "info" : "error",
       MONGODB_URI: mongo,
       MIGRATE_AT_START: "true",
       MEDIA_HOST: "127.0.0.1",
@@ -75,6 +82,12 @@ function spawned(
       ...env,
     },
   });
+  if (child.stdout && onLog)
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const read = recordIn(line);
+      if (read !== null) onLog(read);
+    });
+  return child;
 }
 
 const startStore = (): Promise<Child> =>

@@ -5,7 +5,7 @@ import { ServiceBroker } from "moleculer";
 import { twilioStream } from "../../../services/dialer/carriers/twilio/stream.ts";
 import conversation from "../../../services/conversation/conversation.service.ts";
 import { busOf } from "../../../shared/bus/bus.ts";
-import { systemClock } from "../../../shared/time/clock.ts";
+import { systemClock, type Clock } from "../../../shared/time/clock.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { readEnv } from "../../../shared/process/env.ts";
 import { provideDeps } from "../../../shared/process/process-deps.ts";
@@ -18,6 +18,13 @@ import { LAG_RESOLUTION_MS, type ProcessRequest, type ProcessMessage } from "./i
 /** The process under measurement: the conversation service as it ships; the services that it asks are stand-ins on the same broker. Its parent speaks with it over IPC. */
 
 const env = readEnv();
+/** The first argument: a second of the process takes so many, for machines that can't keep up with speech recognition. */
+const slow = Number(process.argv[2] ?? 1);
+const clock: Clock = {
+  ...systemClock,
+  monotonicMs: () => systemClock.monotonicMs() / slow,
+  wait: (ms, signal) => systemClock.wait(ms * slow, signal),
+};
 const broker = new ServiceBroker({
   namespace: "bench-voice",
   validator: new BusValidator(),
@@ -25,7 +32,7 @@ const broker = new ServiceBroker({
   logger: false,
   tracking: { enabled: true },
 });
-provideDeps(broker, { env, clock: systemClock, ids: randomIds, log: rootLog(env), random: Math.random });
+provideDeps(broker, { env, clock, ids: randomIds, log: rootLog(env), random: Math.random });
 
 const templates = new Map<string, TemplateRecord>();
 const tell = (told: ProcessMessage): void => {
@@ -65,6 +72,7 @@ broker.createService(
       tell({
         told: "settled",
         lead_id,
+        decided: facts.talk?.decided ?? null,
         transcript: facts.talk?.transcription ?? [],
         errors: (facts.talk?.errors ?? []).map((e) => JSON.stringify(e)),
       });

@@ -20,6 +20,8 @@ export type ProcessRequest =
 /** The end of a conversation. */
 export interface Settled {
   lead_id: string;
+  /** The outcome that the conversation decided. */
+  decided: string | null;
   transcript: { role: string; content: string }[];
   errors: string[];
 }

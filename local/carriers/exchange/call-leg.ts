@@ -58,8 +58,8 @@ export interface LegLog {
 export interface Listener {
   sounding(who: "agent" | "person", on: boolean): void;
   key(digit: string): void;
-  /** A frame of real sound; `sounding` is not told of it. */
-  frame?(who: "agent" | "person", pcm: Int16Array, rate: number): void;
+  /** A frame of real sound; `sounding` is not told of it. `follows`: nothing was between it and that side's last one. */
+  frame?(who: "agent" | "person", pcm: Int16Array, rate: number, follows: boolean): void;
 }
 
 /** One phone call's audio: text that takes time, and from when a stream comes real sound in real time. */
@@ -101,8 +101,8 @@ function withListeners(): Pick<CallLeg, "listen"> & { all: Required<Listener>; p
     key(digit) {
       for (const listener of listeners) listener.key(digit);
     },
-    frame(who, pcm, rate) {
-      for (const listener of listeners) listener.frame?.(who, pcm, rate);
+    frame(...sound) {
+      for (const listener of listeners) listener.frame?.(...sound);
     },
   };
   return {
@@ -155,7 +155,7 @@ const soundListener = (sides: Sides, log: LegLog, all: Required<Listener>): Audi
     },
   },
   turn: (facts) => log.turn(facts),
-  frame: (who, pcm, rate) => all.frame(who, pcm, rate),
+  frame: (...sound) => all.frame(...sound),
 });
 
 /** The agent's voice, whichever way it comes: said to the carrier as text, or heard as sound. */

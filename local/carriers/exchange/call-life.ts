@@ -28,6 +28,8 @@ export interface LifeDeps {
   /** Same seed, same people. */
   seed: string;
   scripts?: Scripts;
+  /** People's patience with the service; absent: as in life. */
+  patience?: number;
   /** Ends a call now; does nothing when it is over. */
   end(call: Call, reason: EndReason, by: EndedBy, sipCode?: number): void;
 }
@@ -74,7 +76,7 @@ export async function runInbound(record: CallRecord, protocol: InboundProtocol, 
 /** The call is picked up: from here to its end. */
 export async function runAnswered(record: CallRecord, deps: LifeDeps): Promise<void> {
   const { call, protocol } = record;
-  const { time, ledger, seed, scripts, end } = deps;
+  const { time, ledger, seed, scripts, patience = 1, end } = deps;
   const person = personOf(call);
   const ringSeed = `${seed}/${ledger.ringsOf(person)}`;
   record.answeredSimMs = call.leg.time.elapsedMs();
@@ -96,6 +98,7 @@ export async function runAnswered(record: CallRecord, deps: LifeDeps): Promise<v
     time: call.leg.time,
     line: call.leg,
     over: call.over,
+    patience,
     script: scripts?.of(person) ?? null,
     hangUp: () => end(call, "completed", call.direction === "inbound" ? "caller" : "callee"),
     drop: () => end(call, "completed", "carrier"),

@@ -13,13 +13,15 @@ export const FAULT_KINDS = [
   "hang_socket",
   "shuffle_media",
   "refuse_connections",
+  "refuse_credentials",
 ] as const;
 
 /** One kind of fault. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /** A fault as asked for. `hang_socket`: a stream's socket is opened so much later; `shuffle_media`: its frames come out of order, some twice, where the carrier may. `to` matches the end of the called number; `seconds` are real seconds, for the service lives in real time. `refuse_connections`
- *  closes the carrier's door at once and for all: nobody gets through, not even to these pages, until the seconds are over. */
+ *  closes the carrier's door at once and for all: nobody gets through, not even to these pages, until the seconds are over. `refuse_credentials`: Twilio's API
+ *  answers 401 to so many requests, whatever number they are about, as after a token was changed. */
 export interface Fault {
   id: number;
   kind: FaultKind;
@@ -53,6 +55,7 @@ const DEFAULT_SECONDS: Record<FaultKind, number> = {
   hang_socket: 12,
   shuffle_media: 0,
   refuse_connections: 2,
+  refuse_credentials: 0,
 };
 const MAX_SECONDS = 3_600;
 const MAX_FAULTS = 1_000;

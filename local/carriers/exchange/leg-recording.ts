@@ -26,8 +26,6 @@ const KEY_MS = 100;
 /** Each voice has its own pitch, so that one can tell them apart by ear and by a test. */
 const PITCH_HZ = { person: [220], agent: [440] } as const;
 const LOUDNESS = 8_000;
-/** Frames that come this much early or late belong to the one before, ms. */
-const MOST_JITTER_MS = 100;
 /** The two tones of each key (ITU-T Q.23). */
 const KEY_HZ: Record<string, readonly [number, number]> = {
   1: [697, 1209],
@@ -81,19 +79,19 @@ function at8kHz(pcm: Int16Array, rate: number): Int16Array {
   );
 }
 
-/** Keeps real sound: each frame where the one before ended, or where the clock is when there was a pause. */
+/** Keeps real sound: each frame where the one before ended, or where the clock is when there was a pause. A machine that stood still tears no word apart. */
 function keepFrames(nowMs: () => number): {
   frames: Frame[];
-  keep(who: "agent" | "person", pcm: Int16Array, rate: number): void;
+  keep(who: "agent" | "person", pcm: Int16Array, rate: number, follows: boolean): void;
 } {
   const frames: Frame[] = [];
   const ends = { person: 0, agent: 0 };
   return {
     frames,
-    keep(who, pcm, rate) {
+    keep(who, pcm, rate, follows) {
       const heard = at8kHz(pcm, rate);
       const clock = Math.round(nowMs() * SAMPLES_PER_MS) - heard.length;
-      const at = Math.abs(clock - ends[who]) > MOST_JITTER_MS * SAMPLES_PER_MS ? Math.max(clock, ends[who]) : ends[who];
+      const at = follows ? ends[who] : Math.max(clock, ends[who]);
       ends[who] = at + heard.length;
       if (at < MAX_RECORDED_MS * SAMPLES_PER_MS) frames.push({ channel: CHANNEL_OF[who], at, pcm: heard });
     },

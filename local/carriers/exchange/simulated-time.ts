@@ -19,54 +19,105 @@ export interface SimTime {
   close(): void;
 }
 
+/** The time of a whole simulator. */
+export interface SettableTime extends SimTime {
+  /** From now on time runs at this scale; what is being waited for takes as long as it has left, at the new one. */
+  setScale(scale: number): void;
+}
+
+/** The fastest that simulated time runs. */
+const MAX_SCALE = 10_000;
+
+/** Whether time can run at this scale. */
+export const isScale = (scale: unknown): scale is number =>
+  typeof scale === "number" && scale > 0 && scale <= MAX_SCALE;
+
+interface Planned {
+  dueMs: number;
+  /** Not before this instant, of the monotonic clock, ms. */
+  floorAt: number;
+  fn: () => void;
+  timer?: NodeJS.Timeout;
+}
+
 /** Starts a compressed clock; scale 1 is real time, 20 makes a 40 s call last 2 s. */
-export function startTime(scale: number): SimTime {
-  const startedAt = performance.now();
-  const cancels = new Set<Cancel>();
-  const closing = new AbortController();
+export const startTime = (scale: number): SettableTime => new CompressedTime(scale);
 
-  const after: SimTime["after"] = (simMs, fn, floorRealMs = 0) => {
-    if (closing.signal.aborted) return () => undefined;
-    const timer = setTimeout(
-      () => {
-        cancels.delete(cancel);
-        fn();
-      },
-      Math.max(simMs / scale, floorRealMs),
-    );
-    const cancel: Cancel = () => {
-      clearTimeout(timer);
-      cancels.delete(cancel);
-    };
-    cancels.add(cancel);
-    return cancel;
-  };
+class CompressedTime implements SettableTime {
+  readonly #planned = new Set<Planned>();
+  readonly #closing = new AbortController();
+  #scale: number;
+  /** Where simulated and real time stood when the scale was set last. */
+  #since = { simMs: 0, realMs: performance.now() };
 
-  return {
-    scale,
-    elapsedMs: () => (performance.now() - startedAt) * scale,
-    after,
-    wait: (simMs, signal, floorRealMs) =>
-      new Promise((resolve) => {
-        if (signal.aborted || closing.signal.aborted) {
-          resolve(false);
-          return;
-        }
-        const finish = (ran: boolean): void => {
-          cancel();
-          signal.removeEventListener("abort", stop);
-          closing.signal.removeEventListener("abort", stop);
-          resolve(ran);
-        };
-        const stop = (): void => finish(false);
-        const cancel = after(simMs, () => finish(true), floorRealMs);
-        signal.addEventListener("abort", stop, { once: true });
-        closing.signal.addEventListener("abort", stop, { once: true });
-      }),
-    pending: () => cancels.size,
-    close() {
-      closing.abort();
-      for (const cancel of new Set(cancels)) cancel();
-    },
-  };
+  constructor(scale: number) {
+    this.#scale = scale;
+  }
+
+  get scale(): number {
+    return this.#scale;
+  }
+
+  setScale(scale: number): void {
+    this.#since = { simMs: this.elapsedMs(), realMs: performance.now() };
+    this.#scale = scale;
+    for (const one of this.#planned) {
+      clearTimeout(one.timer);
+      this.#arm(one);
+    }
+  }
+
+  elapsedMs(): number {
+    return this.#since.simMs + (performance.now() - this.#since.realMs) * this.#scale;
+  }
+
+  after(simMs: number, fn: () => void, floorRealMs = 0): Cancel {
+    if (this.#closing.signal.aborted) return () => undefined;
+    const one: Planned = { dueMs: this.elapsedMs() + simMs, floorAt: performance.now() + floorRealMs, fn };
+    this.#planned.add(one);
+    this.#arm(one);
+    return () => this.#cancel(one);
+  }
+
+  wait(simMs: number, signal: AbortSignal, floorRealMs?: number): Promise<boolean> {
+    const closing = this.#closing.signal;
+    return new Promise((resolve) => {
+      if (signal.aborted || closing.aborted) {
+        resolve(false);
+        return;
+      }
+      const finish = (ran: boolean): void => {
+        cancel();
+        signal.removeEventListener("abort", stop);
+        closing.removeEventListener("abort", stop);
+        resolve(ran);
+      };
+      const stop = (): void => finish(false);
+      const cancel = this.after(simMs, () => finish(true), floorRealMs);
+      signal.addEventListener("abort", stop, { once: true });
+      closing.addEventListener("abort", stop, { once: true });
+    });
+  }
+
+  pending(): number {
+    return this.#planned.size;
+  }
+
+  close(): void {
+    this.#closing.abort();
+    for (const one of this.#planned) this.#cancel(one);
+  }
+
+  #arm(one: Planned): void {
+    const leftMs = Math.max((one.dueMs - this.elapsedMs()) / this.#scale, one.floorAt - performance.now(), 0);
+    one.timer = setTimeout(() => {
+      this.#planned.delete(one);
+      one.fn();
+    }, leftMs);
+  }
+
+  #cancel(one: Planned): void {
+    clearTimeout(one.timer);
+    this.#planned.delete(one);
+  }
 }

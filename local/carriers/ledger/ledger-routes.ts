@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { BEHAVIOURS } from "../../people/behaviours.ts";
 import type { Scripts } from "../../people/step-script.ts";
 import type { Faults } from "../exchange/faults.ts";
+import { isScale, type SettableTime } from "../exchange/simulated-time.ts";
 import type { Reply, Request } from "../http/messages.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Entry } from "./entries.ts";
@@ -11,6 +12,7 @@ export interface Pages {
   ledger: Ledger;
   faults: Faults;
   scripts: Scripts;
+  time: SettableTime;
   liveCalls(): number;
 }
 
@@ -35,9 +37,16 @@ function jsonOf(body: string): unknown {
 const madeReply = (made: object | string): Reply =>
   typeof made === "string" ? { status: 400, body: { message: made } } : { status: 201, body: made };
 
-/** Answers /ledger, /ledger/calls, /faults, /people and /health. */
+function setTime(time: SettableTime, asked: unknown): Reply {
+  const scale: unknown = typeof asked === "object" && asked !== null ? Reflect.get(asked, "scale") : undefined;
+  if (!isScale(scale)) return { status: 400, body: { message: "scale must be above 0 and at most 10000" } };
+  time.setScale(scale);
+  return { status: 200, body: { scale } };
+}
+
+/** Answers /ledger, /ledger/calls, /faults, /people, /time and /health. */
 export function answerLedger(
-  { ledger, faults, scripts, liveCalls }: Pages,
+  { ledger, faults, scripts, time, liveCalls }: Pages,
   { method, path, query, body }: Request,
 ): Reply {
   switch (`${method} ${path}`) {
@@ -65,13 +74,15 @@ export function answerLedger(
     case "DELETE /people":
       scripts.clear();
       return { status: 204 };
+    case "PUT /time":
+      return setTime(time, jsonOf(body));
     case "GET /health":
       return { status: 200, body: { status: "ok", live_calls: liveCalls() } };
     default:
       return {
         status: 404,
         body: {
-          message: `nothing here at ${method} ${path}: try /ledger, /ledger/calls, /ledger/stream, /faults, /inbound, /people, /health or the Twilio API under /2010-04-01/`,
+          message: `nothing here at ${method} ${path}: try /ledger, /ledger/calls, /ledger/stream, /faults, /inbound, /people, /time, /health or the Twilio API under /2010-04-01/`,
         },
       };
   }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { behaviourOf } from "../../people/behaviours.ts";
+import { heldNumbers } from "../http/held-numbers.ts";
 import { basicCredentials, faultedReply, referenceIn } from "../http/placement.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Faults } from "../exchange/faults.ts";
@@ -164,6 +165,29 @@ function cancel({ calls, exchange }: RestDeps, { account, apiId }: RestRequest, 
   return { status: 204 };
 }
 
+/** GET …/Number/{number}/: one of the account's numbers, in digits. */
+function showNumber({ ownNumbers }: RestDeps, { account: { authId }, apiId }: RestRequest, digits: string): Reply {
+  if (!heldNumbers(ownNumbers, digits).includes(`+${digits}`)) return missing(apiId);
+  return {
+    status: 200,
+    body: {
+      api_id: apiId,
+      added_on: "2026-01-01",
+      alias: null,
+      application: null,
+      carrier: "Plivo",
+      monthly_rental_rate: "0.80000",
+      number: digits,
+      number_type: "local",
+      resource_uri: `/v1/Account/${authId}/Number/${digits}/`,
+      sms_enabled: false,
+      sub_account: null,
+      voice_enabled: true,
+      voice_rate: "0.00850",
+    },
+  };
+}
+
 function route(parts: RestDeps, asked: RestRequest, path: string): Reply {
   const {
     request: { method },
@@ -182,6 +206,7 @@ function route(parts: RestDeps, asked: RestRequest, path: string): Reply {
         ? list(parts, asked)
         : error(405, apiId, "method not allowed");
   if (resource === "Call") return ofCall(parts, asked, id, action);
+  if (resource === "Number" && method === "GET" && action === undefined) return showNumber(parts, asked, id);
   if (resource === "Request" && method === "DELETE") return cancel(parts, asked, id);
   if (resource === "Recording" && method === "GET" && id === "")
     return parts.recordings.list(account.authId, asked.request.query, apiId);

@@ -46,8 +46,8 @@ export interface TurnFacts {
 export interface AudioListener {
   voice: VoiceListener;
   turn(facts: TurnFacts): void;
-  /** Every frame of either side that is no silence. */
-  frame(who: "agent" | "person", pcm: Int16Array, rate: number): void;
+  /** Every frame of either side that is no silence. `follows`: that side sounded in the frame before too. */
+  frame(who: "agent" | "person", pcm: Int16Array, rate: number, follows: boolean): void;
 }
 
 /** The sound of one call, both ways, in real time. */
@@ -92,6 +92,8 @@ class CallAudio implements AudioLeg {
   readonly #person = createPersonAudio();
   #attached: Attached | null = null;
   #turn: Turn | null = null;
+  /** Who sounded in the last frame. */
+  readonly #sounded = { agent: false, person: false };
   /** Until then the person waits for the stream to come. */
   #waitsUntil = performance.now() + STREAM_COMES_WITHIN_MS;
 
@@ -160,12 +162,17 @@ class CallAudio implements AudioLeg {
     if (!one) return;
     one.framesToAgent += 1;
     one.port.frame(out.payload);
-    if (out.sounding) this.#listener.frame("person", out.pcm, one.port.toAgent.rate);
+    this.#sounds("person", out.sounding ? out.pcm : null, one.port.toAgent.rate);
     const { frame, reached } = one.playout.next(now);
     const pcm = frame ? decodeSound(one.port.fromAgent, frame) : null;
-    if (pcm) this.#listener.frame("agent", pcm, one.port.fromAgent.rate);
+    this.#sounds("agent", pcm, one.port.fromAgent.rate);
     one.listener.push(pcm, now);
     if (reached.length > 0) one.port.reached(reached);
+  }
+
+  #sounds(who: "agent" | "person", pcm: Int16Array | null, rate: number): void {
+    if (pcm) this.#listener.frame(who, pcm, rate, this.#sounded[who]);
+    this.#sounded[who] = pcm !== null;
   }
 
   #push(one: Attached, bytes: Uint8Array): boolean {

@@ -1,3 +1,4 @@
+import { heldNumbers } from "../http/held-numbers.ts";
 import { faultedReply } from "../http/placement.ts";
 import { behaviourOf } from "../../people/behaviours.ts";
 import type { Faults } from "../exchange/faults.ts";
@@ -5,7 +6,7 @@ import type { Reply, Request } from "../http/messages.ts";
 import { dialIn, fieldsOf, needed, type DialBody } from "./request-bodies.ts";
 import { applyCommand } from "./commands.ts";
 import { RequestError, telnyxError } from "./errors.ts";
-import { callShown, listActive, listEvents } from "./call-list.ts";
+import { callShown, listActive, listEvents, pageOf } from "./call-list.ts";
 import type { AnsweredCallDeps } from "./answered-call.ts";
 import type { TelnyxAccount, TelnyxCall } from "./telnyx-call.ts";
 
@@ -91,6 +92,24 @@ function ofCall(
     : { status: 200, body: { data: callShown(telnyxCall) } };
 }
 
+/** `GET /v2/phone_numbers`: the numbers of the key's account; the filter takes digits alone and finds none with anything else. */
+function listNumbers(ownNumbers: RestDeps["ownNumbers"], own: readonly TelnyxAccount[], query: URLSearchParams): Reply {
+  const sought = query.get("filter[phone_number]") ?? "";
+  const found = /^\d*$/.test(sought) ? heldNumbers(ownNumbers, sought) : [];
+  return pageOf(
+    found.map((phone_number) => ({
+      id: phone_number.replace(/\D/g, ""),
+      record_type: "phone_number",
+      phone_number,
+      status: "active",
+      connection_id: own[0]?.connectionId ?? "",
+      phone_number_type: "local",
+      purchased_at: "2026-01-01T00:00:00.000Z",
+    })),
+    query,
+  );
+}
+
 function route(parts: RestDeps, request: Request, own: readonly TelnyxAccount[]): Reply {
   const [, , resource, id = "", more, action] = request.path.split("/").map(decodeURIComponent);
   const get = request.method === "GET";
@@ -101,6 +120,7 @@ function route(parts: RestDeps, request: Request, own: readonly TelnyxAccount[])
     return listActive(parts.calls.values(), id, request.query);
   const calls = [...parts.calls.values()].filter((c) => own.includes(c.account));
   if (resource === "call_events" && get) return listEvents(calls, request.query, new Date());
+  if (resource === "phone_numbers" && get && id === "") return listNumbers(parts.ownNumbers, own, request.query);
   if (resource === "recordings" && get && id === "")
     return parts.answered.recordings.list(
       request.query,

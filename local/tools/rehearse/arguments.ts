@@ -5,12 +5,13 @@ import type { Rehearsal } from "./forecast.ts";
 /** An error that the person at the keyboard can correct: shown as one line, without a stack. */
 export class RehearsalFault extends Error {}
 
-/** What was asked for. `calls_per_second`, `url`, `token`: absent where they were not given. */
+/** What was asked for. `calls_per_second`, `price_per_minute`, `url`, `token`: null where they were not given. */
 export interface Asked {
   template: string;
   rehearsal: Rehearsal;
   to: string | null;
   calls_per_second: number | null;
+  price_per_minute: number | null;
   url: string | null;
   token: string | null;
 }
@@ -27,6 +28,7 @@ Forecasts how the leads of a template would be called, by the scheduler's own ru
   --ring-seconds <n>        how long it rings before somebody answers (default 10)
   --ring-timeout <n>        how long it rings when nobody does, RING_TIMEOUT_SECONDS of the deployment (default 40)
   --calls-per-second <n>    what the provider's account may place, PROVIDER_…_CALLS_PER_SECOND; 0: no limit (default: asked of the deployment)
+  --price-per-minute <n>    what a started minute costs in the deployment's currency, where a spend ceiling limits money (default: ceilings in money are left out)
   --to <number>             a number like those that are called: its country matters where international calls are off, and its time zones where the callee's clock counts (respect_callee_timezone)
   --seed <n>                of the drawn times and answers; the same seed gives the same forecast (default 1)
   --url <url>, --token <t>  a deployment and a token of it (or CALLAGENT_TOKEN in the environment); default: the callagent that npm start runs here`;
@@ -40,6 +42,7 @@ const OPTIONS = {
   "ring-seconds": { type: "string" },
   "ring-timeout": { type: "string" },
   "calls-per-second": { type: "string" },
+  "price-per-minute": { type: "string" },
   to: { type: "string" },
   seed: { type: "string" },
   url: { type: "string" },
@@ -122,6 +125,10 @@ export function readArguments(argv: readonly string[], now: Date, token: string 
       v["calls-per-second"] === undefined
         ? null
         : numberOf("calls-per-second", v["calls-per-second"], 0, [0, 200], true),
+    price_per_minute:
+      v["price-per-minute"] === undefined
+        ? null
+        : numberOf("price-per-minute", v["price-per-minute"], 0, [0, 1000], false),
     rehearsal: {
       at: instant(v.at, now),
       leads,

@@ -14,6 +14,7 @@ import type { GateName } from "../../../shared/contracts/records/explanation.ts"
 import { callees, REACHED, seeded, type Assumptions } from "./callees.ts";
 import { createHeap } from "./time-heap.ts";
 import { createLimiter } from "./in-memory-limiter.ts";
+import { spendForecast, type SpendWorld } from "./spend-forecast.ts";
 
 /** What the leads meet: the plan as the scheduler has it, the pauses, and the slots no other template uses. Calls per second 0: no limit. */
 export interface World {
@@ -24,6 +25,8 @@ export interface World {
   country: string | null;
   /** The merchant's; each lead is taken for another person whom nobody called before. Absent or null: none. */
   callee_cap?: CalleeCap | null;
+  /** Absent or null: none. */
+  spend?: SpendWorld | null;
   /** Zones where the callees may be; absent: nothing is assumed of that. */
   callee_zones?: readonly string[];
 }
@@ -62,7 +65,7 @@ interface Waiting {
   /** When it was dialled, as far as the cap on calls per callee asks. */
   dialled: readonly number[];
 }
-type Ending = Waiting & { facts: ReturnType<ReturnType<typeof callees>>["facts"] };
+type Ending = Waiting & { facts: ReturnType<ReturnType<typeof callees>>["facts"]; spend_ref: string | null };
 
 const HOUR_MS = 3_600_000;
 const QUARTER_MS = HOUR_MS / 4;
@@ -82,6 +85,7 @@ function newState(world: World, r: Rehearsal) {
     calls: createHeap<Ending>(),
     rate: createLimiter(own ? toRateLimit(own) : null),
     carrier: createLimiter(world.calls_per_second === 0 ? null : { max: world.calls_per_second, window_ms: SECOND_MS }),
+    spend: world.spend ? spendForecast(world.spend, world.plan.max_call_seconds) : null,
     ring: callees(r, world.plan.max_call_seconds, seeded(r.seed)),
     dials: 0,
     reached: 0,
@@ -122,6 +126,8 @@ function admissionOf(world: World, r: Rehearsal, s: State, at: number, lead: Wai
     slots: slotsNow(world, s.calls.size),
     rate: { limit: s.rate.limit, log: s.rate.log() },
     carrier: { limit: s.carrier.limit, log: s.carrier.log() },
+    ceilings: world.spend ? world.spend.ceilings : null,
+    spend: s.spend?.room(at) ?? null,
     lead: {
       status: lead.tries === 0 ? "BACKLOG" : "RETRY",
       due_at: new Date(lead.due).toISOString(),
@@ -141,6 +147,9 @@ function dropAll(s: State, at: number, outcome: string): void {
   s.finished_at = Math.max(s.finished_at, at);
 }
 
+const talkSeconds = ({ answered_at, ended_at }: Ending["facts"]): number =>
+  answered_at === null || ended_at === null ? 0 : (Date.parse(ended_at) - Date.parse(answered_at)) / SECOND_MS;
+
 /** When a lead was dialled, with this dial, as far as the cap on calls per callee asks. */
 const dialledAt = ({ callee_cap }: World, { dialled }: Waiting, at: number): readonly number[] =>
   callee_cap ? [...dialled, at].slice(-callsThatDecide(callee_cap)) : dialled;
@@ -159,12 +168,20 @@ function dial(world: World, s: State, now: number, watch: Watch | undefined): vo
     readyCount(s),
     capacity(world) - s.calls.size,
     Math.max(1, Math.min(s.rate.permits(at).free, s.carrier.permits(at).free)),
+    ...Object.values(s.spend?.room(now).room ?? {}),
   );
   s.rate.acquire(at, count);
   s.carrier.acquire(at, count);
   for (const lead of s.ready.slice(s.head, s.head + count)) {
     const { ms, facts } = s.ring(at);
-    s.calls.push(at + ms, { tries: lead.tries + 1, due: at + ms, dialled: dialledAt(world, lead, at), facts });
+    const spend_ref = s.spend?.dialled(now) ?? null;
+    s.calls.push(at + ms, {
+      tries: lead.tries + 1,
+      due: at + ms,
+      dialled: dialledAt(world, lead, at),
+      facts,
+      spend_ref,
+    });
     watch?.({ at, ends_at: at + ms });
   }
   s.head += count;
@@ -183,6 +200,7 @@ function catchUp(world: World, s: State, now: number): void {
   while ((s.calls.next() ?? Infinity) <= now) {
     const call = s.calls.pop();
     if (!call || !configuration) break;
+    if (call.spend_ref !== null) s.spend?.ended(call.spend_ref, call.due, talkSeconds(call.facts));
     const policy = {
       max_retry: configuration.max_retry,
       retry_offset: configuration.retry_offset,

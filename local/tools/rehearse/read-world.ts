@@ -1,5 +1,6 @@
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
+import type { SpendCeiling, SpendCeilings } from "../../../shared/contracts/records/spend.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { zonesOf } from "../../../shared/numbering/callee-zones.ts";
 import { countryOf } from "../../../shared/phone.ts";
@@ -12,10 +13,12 @@ type Template = AnswerOf<"GET", "/templates/{id}">;
 type OutboundNumber = AnswerOf<"GET", "/numbers">["numbers"][number];
 
 /** What the rehearsal reads of the deployment. `name`: the template's; `calls_per_second` null: it could not be learned. */
-export interface Read extends Omit<World, "calls_per_second" | "country"> {
+export interface Read extends Omit<World, "calls_per_second" | "country" | "spend"> {
   name: string;
   numbers: OutboundNumber[];
   calls_per_second: number | null;
+  /** The spend ceilings that the token may see; null: none. */
+  ceilings: SpendCeilings | null;
   /** What is wrong with the template, which was saved before it was refused. */
   warnings: readonly { path: string; message: string }[];
 }
@@ -129,6 +132,9 @@ export const slotsTo = (
       : null,
 });
 
+const ceilingsOf = (merchant: SpendCeiling | null, reseller: SpendCeiling | null): SpendCeilings | null =>
+  merchant || reseller ? { ...(merchant ? { merchant } : {}), ...(reseller ? { reseller } : {}) } : null;
+
 /** Reads what a rehearsal needs over the REST API, with any token that may read the template. RehearsalFault, ApiFailure. */
 export async function readWorld(
   client: Client,
@@ -139,8 +145,14 @@ export async function readWorld(
   const {
     configurations: [configuration = null],
   } = await client.ask("GET", "/configurations", { query: { template_id: template.id } });
-  const [merchant, deployment, numbers, calls_per_second] = await Promise.all([
+  const [merchant, reseller, deployment, numbers, calls_per_second] = await Promise.all([
     template.merchant_id === null ? null : client.ask("GET", "/merchants/{id}", { path: { id: template.merchant_id } }),
+    // a reseller's ceiling is not its merchants' to see
+    ownTo<AnswerOf<"GET", "/resellers/{id}"> | null>(
+      client.ask("GET", "/resellers/{id}", { path: { id: template.reseller_id } }),
+      null,
+      "FORBIDDEN",
+    ),
     ownTo(client.ask("GET", "/deployment"), { paused: null }, "FORBIDDEN"),
     configuration ? numbersFor(client, template, configuration.calling_provider) : [],
     carrierLimit(client, template.id),
@@ -161,6 +173,7 @@ export async function readWorld(
     warnings: template.warnings ?? [],
     pauses: { deployment: deployment.paused, merchant: merchant?.paused ?? null },
     callee_cap: merchant?.max_calls_per_callee ?? null,
+    ceilings: ceilingsOf(merchant?.spend_ceiling ?? null, reseller?.spend_ceiling ?? null),
     numbers,
     country,
     callee_zones: to === null ? [] : zonesOf(to),

@@ -49,7 +49,7 @@ const isNoJson = (error: unknown): boolean =>
 
 async function rehearsed(
   client: Client,
-  { template, to, rehearsal, calls_per_second }: Asked,
+  { template, to, rehearsal, calls_per_second, price_per_minute: price }: Asked,
   usual: number,
   print: CommandDeps["print"],
 ): Promise<void> {
@@ -57,11 +57,13 @@ async function rehearsed(
     name,
     numbers: _numbers,
     calls_per_second: learned,
+    ceilings,
     warnings,
     ...read
   } = await readWorld(client, template, to);
   const provider = read.plan.configuration?.calling_provider ?? "PROVIDER_ONE";
-  const world = { ...read, calls_per_second: calls_per_second ?? learned ?? usual };
+  const spend = ceilings && { ceilings, price };
+  const world = { ...read, spend, calls_per_second: calls_per_second ?? learned ?? usual };
   if (calls_per_second === null && learned === null) {
     print(
       `No lead of the template is there to ask the deployment by, so ${usual} call${usual === 1 ? "" : "s"} per second of ${provider} ${usual === 1 ? "is" : "are"} assumed; --calls-per-second says otherwise.`,

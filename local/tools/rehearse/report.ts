@@ -1,6 +1,7 @@
 import { DateTime } from "luxon";
 import { callingClocks } from "../../../shared/time/calling-clocks.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
+import type { SpendCeiling } from "../../../shared/contracts/records/spend.ts";
 import type { GateName } from "../../../shared/contracts/records/explanation.ts";
 import type { Forecast, Rehearsal, World } from "./forecast.ts";
 
@@ -28,6 +29,7 @@ const WHY: Partial<Record<GateName, string>> = {
   calling_enabled: "calling is switched off",
   window: "the calling window was closed",
   line: "every line was taken",
+  spend_ceiling: "a spend ceiling",
   rate_limit: "the configuration's rate limit",
   carrier_limit: "the calls per second of the provider's account",
 };
@@ -119,6 +121,36 @@ const capOf = ({ callee_cap }: World): string => {
   return parts.length === 0 ? "" : ` · calls per callee: ${parts.join(", ")}`;
 };
 
+const periodSaid = (of: SpendCeiling["per_day"], per: string): string[] => {
+  const { calls, minutes, money } = of ?? {};
+  const parts = [
+    ...(calls === undefined ? [] : [plural(calls, "call")]),
+    ...(minutes === undefined ? [] : [plural(minutes, "minute")]),
+    ...(money === undefined ? [] : [`${count(money)} of money`]),
+  ];
+  return parts.length === 0 ? [] : [`${parts.join(", ")} ${per}`];
+};
+
+/** The spend ceilings, one a line, and what is not rehearsed of them. */
+function spendSaid({ spend }: World): string[] {
+  if (!spend) return [];
+  const owners = [
+    ["merchant", spend.ceilings.merchant],
+    ["reseller", spend.ceilings.reseller],
+  ] as const;
+  const lines = owners.flatMap(([whose, of]) =>
+    of
+      ? [
+          `  spend ceiling of the ${whose}: ${[...periodSaid(of.per_day, "a day"), ...periodSaid(of.per_month, "a month")].join("; ")} (UTC); nothing of it is taken before`,
+        ]
+      : [],
+  );
+  const money = owners.some(([, of]) => of?.per_day?.money !== undefined || of?.per_month?.money !== undefined);
+  return money && spend.price === null
+    ? [...lines, "  what is limited in money is left out: --price-per-minute says what a minute costs"]
+    : lines;
+}
+
 function conditions({ world, rehearsal: r }: Reported): string[] {
   const c = world.plan.configuration;
   const slots = world.slots.home ?? world.slots;
@@ -134,6 +166,7 @@ function conditions({ world, rehearsal: r }: Reported): string[] {
   return [
     `  window ${window} · ${rate} · ${account} · ${plural(slots.free_lines, "line")} of ${plural(slots.numbers, "number")}${c ? ` · ${plural(c.max_retry, "retry", "retries")} after ${c.retry_offset} s` : ""}${capOf(world)}`,
     `  assumed: ${Math.round(r.answer_rate * 100)} % answer after ${r.ring_seconds} s and talk for ${r.call_seconds} s (each ± ${Math.round(r.spread * 100)} %), the others ring for ${r.ring_timeout_seconds} s; nobody else uses the lines${world.callee_cap ? ", and each lead is another person" : ""}`,
+    ...spendSaid(world),
   ];
 }
 

@@ -29,6 +29,23 @@ const NUMBERS: Record<Provider, string[]> = {
 };
 const SLOTS_PER_NUMBER = 10;
 
+/** Adds a number for the sample tenant; one that a former sample tenant left behind is allotted to this one. */
+async function addNumber(
+  client: Client,
+  number: { phone_number: string; provider: Provider },
+  scope: { reseller_id: string; merchant_id: string },
+): Promise<void> {
+  const settings = { provider: number.provider, status: "AVAILABLE", channel: "voice", ...scope } as const;
+  const body = { ...settings, max_concurrent_calls: SLOTS_PER_NUMBER };
+  try {
+    await client.ask("POST", "/numbers", { body: { ...body, phone_number: number.phone_number } });
+  } catch (error) {
+    if (!(error instanceof ApiFailure && error.status === 409)) throw error;
+    const { numbers } = await client.ask("GET", "/numbers", { query: { phone_number: number.phone_number } });
+    for (const { id } of numbers) await client.ask("PUT", "/numbers/{number_id}", { path: { number_id: id }, body });
+  }
+}
+
 async function make(
   client: Client,
   times: SampleTimes,
@@ -67,11 +84,7 @@ async function make(
   const numbers = [first, ...others].flatMap((provider) =>
     NUMBERS[provider].map((phone_number) => ({ provider, phone_number })),
   );
-  for (const number of numbers) {
-    await client.ask("POST", "/numbers", {
-      body: { ...number, status: "AVAILABLE", channel: "voice", max_concurrent_calls: SLOTS_PER_NUMBER, ...scope },
-    });
-  }
+  for (const number of numbers) await addNumber(client, number, scope);
   const { secret } = await client.ask("GET", "/webhook-secret", { query: scope });
   return { ...scope, templates, campaigns, numbers: numbers.map((n) => n.phone_number), webhook_secret: secret };
 }

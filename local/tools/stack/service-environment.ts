@@ -7,7 +7,7 @@ export const LAPTOP_CALLS_PER_SECOND = 50;
 /** The hosted model that a person with a key of their own gets, where they name none. */
 export const LAPTOP_MODEL = "gpt-5.4-mini";
 /** The simulated carriers: Twilio, Plivo and Telnyx, each with an account. */
-function carrierEnv(url: string, seed: string, secrets: LocalSecrets): Record<string, string> {
+function carrierEnv(url: string, secrets: LocalSecrets): Record<string, string> {
   const carriers = { PROVIDER_ONE: "twilio", PROVIDER_TWO: "plivo", PROVIDER_THREE: "telnyx" };
   return {
     ...carriers,
@@ -22,20 +22,21 @@ function carrierEnv(url: string, seed: string, secrets: LocalSecrets): Record<st
     PLIVO_API_BASE: url,
     TELNYX_CONNECTION_ID: secrets.telnyx_connection_id,
     TELNYX_API_KEY: secrets.telnyx_api_key,
-    TELNYX_PUBLIC_KEY: createSigner(seed).publicKey,
+    TELNYX_PUBLIC_KEY: createSigner(secrets.telnyx_key_seed).publicKey,
     TELNYX_API_BASE: url,
   };
 }
 
-/** The same accounts as arguments of the simulator. */
-export const accountsOf = (secrets: LocalSecrets): string[] => [
-  "--account",
-  `${secrets.twilio_account_sid}:${secrets.twilio_auth_token}`,
-  "--plivo-account",
-  `${secrets.plivo_auth_id}:${secrets.plivo_auth_token}`,
-  "--telnyx-account",
-  `${secrets.telnyx_connection_id}:${secrets.telnyx_api_key}`,
-];
+/** The same accounts for the simulator's environment. */
+export const accountsOf = (secrets: LocalSecrets): Record<string, string> => ({
+  TWILIO_ACCOUNT_SID: secrets.twilio_account_sid,
+  TWILIO_AUTH_TOKEN: secrets.twilio_auth_token,
+  PLIVO_AUTH_ID: secrets.plivo_auth_id,
+  PLIVO_AUTH_TOKEN: secrets.plivo_auth_token,
+  TELNYX_CONNECTION_ID: secrets.telnyx_connection_id,
+  TELNYX_API_KEY: secrets.telnyx_api_key,
+  TELNYX_KEY_SEED: secrets.telnyx_key_seed,
+});
 
 /** The simulator's models of speech, unless a person has named some of their own. */
 function speechEnv(url: string, key: string): Record<string, string> {
@@ -63,7 +64,6 @@ export function serviceEnv(o: {
   models: string;
   mongo: string;
   recordings: string;
-  seed: string;
   secrets: LocalSecrets;
   engine: Engine;
   extra: Record<string, string>;
@@ -88,8 +88,9 @@ export function serviceEnv(o: {
     ADMIN_EMAIL: o.secrets.admin_email,
     ADMIN_PASSWORD: o.secrets.admin_password,
     JWT_PRIVATE_KEY: o.secrets.jwt_private_key,
+    SECRETS_KEY: o.secrets.secrets_key,
     RECORDINGS_DIR: o.recordings,
-    ...carrierEnv(o.carrier, o.seed, o.secrets),
+    ...carrierEnv(o.carrier, o.secrets),
     WEBHOOK_ALLOW_HTTP: "true",
     WEBHOOK_ALLOW_PRIVATE: "true",
     SHUTDOWN_GRACE_SECONDS: "2",

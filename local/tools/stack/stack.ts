@@ -26,6 +26,8 @@ export interface StackOptions extends ChildObserver {
   mediaPort: number;
   carrierPort: number;
   timeScale: number;
+  /** So many times longer than in life simulated people wait for the service; absent: 1. */
+  patience?: number;
   seed: string;
   /** Name of the database, where it is not the one MONGODB_URI names or `callagent`. */
   database?: string;
@@ -90,13 +92,14 @@ async function startBacking(group: ChildGroup, o: StackOptions, secrets: LocalSe
   const [storePort, modelsPort] = [await freePort(), await freePort()];
   const storeArgs = [script("store/main.ts"), "--port", String(storePort), "--dir", o.folder.at("store")];
   const settings = ["--port", String(o.carrierPort), "--time-scale", String(o.timeScale), "--seed", o.seed];
+  const patience = ["--patience", String(o.patience ?? 1)];
   const ledger = ["--ledger-file", o.folder.at("ledger.ndjson")];
-  const carrierArgs = [script("carriers/main.ts"), ...settings, ...accountsOf(secrets), ...ledger];
-  const modelsArgs = [script("models/main.ts"), "--port", String(modelsPort), "--key", secrets.model_key];
+  const carrierArgs = [script("carriers/main.ts"), ...settings, ...patience, ...ledger];
+  const modelsArgs = [script("models/main.ts"), "--port", String(modelsPort)];
   const [store, carrier, models] = await Promise.all([
     given ? null : group.start("store", { args: storeArgs, ready: "line", env: o.storeEnv ?? {} }),
-    group.start("carrier", { args: carrierArgs, ready: "line" }),
-    group.start("models", { args: modelsArgs, ready: "line" }),
+    group.start("carrier", { args: carrierArgs, ready: "line", env: accountsOf(secrets) }),
+    group.start("models", { args: modelsArgs, ready: "line", env: { OPENAI_API_KEY: secrets.model_key } }),
   ]);
   const mongo = new URL(given ?? store?.url ?? "");
   if (o.database || !given) mongo.pathname = `/${o.database ?? "callagent"}`;
@@ -139,7 +142,6 @@ async function startAll(
     models: backing.models,
     mongo: (await o.between?.store?.(backing.mongo)) ?? backing.mongo,
     recordings: o.folder.at("recordings"),
-    seed: o.seed,
     secrets,
     engine: o.engine ?? "relay",
     extra: o.env ?? {},

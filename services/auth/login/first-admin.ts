@@ -20,8 +20,8 @@ export async function ensureFirstAdmin(
   const email = emailForm(ADMIN_EMAIL);
   if (!EMAIL.test(email)) throw new Error("auth can't start: ADMIN_EMAIL is not an e-mail address");
   if (await users.byEmail(email)) return;
-  if (ADMIN_PASSWORD.length < MIN_PASSWORD)
-    throw new Error(`auth can't start: ADMIN_PASSWORD must have at least ${MIN_PASSWORD} characters`);
+  if (ADMIN_PASSWORD.length < MIN_PASSWORD || ADMIN_PASSWORD.trim() === "")
+    throw new Error(`auth can't start: ADMIN_PASSWORD must have at least ${MIN_PASSWORD} characters, not only blanks`);
   const now = deps.clock.now();
   const added = await users.add({
     _id: deps.ids.uuid(),

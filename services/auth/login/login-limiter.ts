@@ -28,3 +28,32 @@ export function slidingWindowLimiter(limit: number, windowMs: number, maxKeys: n
     },
   };
 }
+
+/** How failures in a row are answered: after `free` of them a pause, which doubles with each further one, from `firstMs` up to `maxMs`. */
+export interface GrowingPause {
+  free: number;
+  firstMs: number;
+  maxMs: number;
+}
+
+/**
+ * A limiter by failures in a row, kept in this process for `maxKeys` keys; past that it forgets the key used longest ago. A try counts as a failure
+ * until it is refunded, which forgets the key's failures. They are forgotten as well when the longest pause has gone by without any.
+ */
+export function growingPauseLimiter({ free, firstMs, maxMs }: GrowingPause, maxKeys: number): SlidingWindowLimiter {
+  const tries = recencyCache<{ failures: number; until: number }>({ max: maxKeys });
+  return {
+    acquirePermit(key, nowMs) {
+      const known = tries.get(key);
+      if (known !== undefined && nowMs < known.until)
+        return Math.max(1, Math.ceil((known.until - nowMs) / MS_PER_SECOND));
+      const failures = (known === undefined || nowMs >= known.until + maxMs ? 0 : known.failures) + 1;
+      const pause = failures < free ? 0 : Math.min(maxMs, firstMs * 2 ** (failures - free));
+      tries.set(key, { failures, until: nowMs + pause });
+      return 0;
+    },
+    refund: (key) => {
+      tries.delete(key);
+    },
+  };
+}

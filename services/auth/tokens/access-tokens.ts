@@ -1,6 +1,7 @@
-import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
-import { errors, jwtVerify, SignJWT } from "jose";
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
+import { decodeProtectedHeader, errors, jwtVerify, SignJWT, type JWTPayload, type JWTVerifyOptions } from "jose";
 import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
+import type { Env } from "../../../shared/process/env.ts";
 import type { Role } from "../../../shared/contracts/records/identity.ts";
 import type { Ids } from "../../../shared/ids.ts";
 
@@ -9,6 +10,11 @@ const ISSUER = "callagent";
 const AUDIENCE = "callagent-api";
 /** RFC 9068: keeps other JWTs signed with the same key from passing as access tokens. */
 const TYPE = "at+jwt";
+
+/** Longest subject, which is the id of a user, and longest id of a token. */
+const MAX_ID_CHARS = 64;
+/** How far apart the clocks of two auth processes may be. */
+const CLOCK_DIFFERENCE_SECONDS = 60;
 
 const S2S_PREFIX = "cag_s2s_";
 const S2S_SECRET_BYTES = 32;
@@ -25,32 +31,116 @@ export interface Bearer {
   /** The user's token_version at log-in. */ version: number;
 }
 
+/** What a valid access token says of its session. */
+export interface SessionClaims extends Pick<Bearer, "id" | "version"> {
+  /** The id of the token, and so of the session. */ jti: string;
+  until: Date;
+}
+
 /** Login tokens: JWTs with a fixed algorithm, issuer, audience and type (RFC 8725). */
 export interface AccessTokens {
   sign(bearer: Bearer): Promise<string>;
-  /** Whose token it is and of which version, or null for anything that is not a valid token of ours at this moment. */
-  verify(token: string): Promise<Pick<Bearer, "id" | "version"> | null>;
+  /** The session whose token it is, or null for anything that is not a valid token of ours at this moment. */
+  verify(token: string): Promise<SessionClaims | null>;
 }
 
-/** The signing key from the environment. Throws one sentence that says what is missing and how to make it; never any of the key. */
-export function signingKey(pem: string | undefined): KeyObject {
-  const how = "make one with: openssl genpkey -algorithm ed25519";
+/** The keys of access tokens: one signs, and each that is accepted has a name, which the tokens' header holds. */
+export interface TokenKeys {
+  signing: KeyObject;
+  /** Public keys by `kid`, the signing one's first. */
+  accepted: ReadonlyMap<string, KeyObject>;
+}
+
+const how = "make one with: openssl genpkey -algorithm ed25519";
+const isEd25519 = (key: KeyObject): boolean => key.asymmetricKeyType === "ed25519";
+const pemOf = (text: string) => ({ key: text.replaceAll("\\n", "\n"), format: "pem" }) as const;
+
+/** The name of a key: its thumbprint (RFC 7638, with the members of RFC 8037), so that nobody has to give it one. */
+function kidOf(key: KeyObject): string {
+  const { crv, kty, x } = key.export({ format: "jwk" });
+  return createHash("sha256").update(JSON.stringify({ crv, kty, x })).digest("base64url");
+}
+
+/** JWT_OTHER_KEY, private or public. Throws one sentence; never any of the key. */
+function otherKey(pem: string): KeyObject {
+  try {
+    const key = createPublicKey(pemOf(pem));
+    if (isEd25519(key)) return key;
+  } catch {
+    // said below, without the parser's words
+  }
+  throw new Error(`auth can't start: JWT_OTHER_KEY is not an Ed25519 key as PEM, private or public (${how})`);
+}
+
+/**
+ * The keys from the environment: JWT_PRIVATE_KEY signs, and what JWT_OTHER_KEY signed is accepted too. Throws one sentence that says what is missing
+ * and how to make it; never any of a key.
+ */
+export function tokenKeys(env: Pick<Env, "JWT_PRIVATE_KEY" | "JWT_OTHER_KEY">): TokenKeys {
+  const signing = signingKey(env.JWT_PRIVATE_KEY);
+  const keys = [createPublicKey(signing), ...(env.JWT_OTHER_KEY === undefined ? [] : [otherKey(env.JWT_OTHER_KEY)])];
+  return { signing, accepted: new Map(keys.map((key) => [kidOf(key), key])) };
+}
+
+function signingKey(pem: string | undefined): KeyObject {
   if (pem === undefined)
     throw new Error(
       `auth can't start: JWT_PRIVATE_KEY is not set; it is an Ed25519 private key as PKCS #8 PEM (${how})`,
     );
   try {
-    const key = createPrivateKey({ key: pem.replaceAll("\\n", "\n"), format: "pem" });
-    if (key.asymmetricKeyType === "ed25519") return key;
+    const key = createPrivateKey(pemOf(pem));
+    if (isEd25519(key)) return key;
   } catch {
     // said below, without the parser's words
   }
   throw new Error(`auth can't start: JWT_PRIVATE_KEY is not an Ed25519 private key as PKCS #8 PEM (${how})`);
 }
 
-/** Signs and checks access tokens with one key. Nothing in a token's header chooses the key or the algorithm. */
-export function accessTokens(key: KeyObject, ttlSeconds: number, clock: Clock, ids: Ids): AccessTokens {
-  const publicKey = createPublicKey(key);
+const isId = (claim: unknown): claim is string => typeof claim === "string" && claim.length <= MAX_ID_CHARS;
+
+/**
+ * What the claims say: jose checks that they are there, and not that they are texts and numbers. null: they are not, or the token was made at a time
+ * that has not come yet.
+ */
+function sessionOf({ sub, ver, iat, exp, jti }: JWTPayload, now: Date): SessionClaims | null {
+  if (!isId(sub) || !isId(jti) || typeof ver !== "number" || !Number.isSafeInteger(ver)) return null;
+  if (typeof iat !== "number" || typeof exp !== "number") return null;
+  if (iat > now.getTime() / MS_PER_SECOND + CLOCK_DIFFERENCE_SECONDS) return null;
+  return { id: sub, version: ver, jti, until: new Date(exp * MS_PER_SECOND) };
+}
+
+/** The public keys that may have signed a token: the one its header names, or all where it names none, as those of 0.2.0 do. */
+function keysFor(token: string, accepted: TokenKeys["accepted"]): KeyObject[] {
+  const { kid } = decodeProtectedHeader(token);
+  if (kid === undefined) return [...accepted.values()];
+  const named = typeof kid === "string" ? accepted.get(kid) : undefined;
+  return named ? [named] : [];
+}
+
+/** The claims of a token that one of the keys signed; null where none did. Throws what jose throws for one whose claims are not right. */
+async function verified(
+  token: string,
+  keys: readonly KeyObject[],
+  options: JWTVerifyOptions,
+): Promise<JWTPayload | null> {
+  for (const key of keys) {
+    try {
+      return (await jwtVerify(token, key, options)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+    }
+  }
+  return null;
+}
+
+/** Signs and checks access tokens. A token's header chooses among our own keys, and never the algorithm. */
+export function accessTokens(
+  { signing, accepted }: TokenKeys,
+  ttlSeconds: number,
+  clock: Pick<Clock, "now">,
+  ids: Ids,
+): AccessTokens {
+  const [kid = ""] = accepted.keys();
   return {
     sign(bearer) {
       const now = Math.floor(clock.now().getTime() / MS_PER_SECOND);
@@ -60,28 +150,28 @@ export function accessTokens(key: KeyObject, ttlSeconds: number, clock: Clock, i
         merchant_id: bearer.merchant_id,
         ver: bearer.version,
       })
-        .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
+        .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
         .setIssuer(ISSUER)
         .setAudience(AUDIENCE)
         .setSubject(bearer.id)
         .setJti(ids.uuid())
         .setIssuedAt(now)
         .setExpirationTime(now + ttlSeconds)
-        .sign(key);
+        .sign(signing);
     },
     async verify(token) {
       try {
-        const { payload } = await jwtVerify(token, publicKey, {
+        const now = clock.now();
+        const payload = await verified(token, keysFor(token, accepted), {
           algorithms: [ALGORITHM],
           issuer: ISSUER,
           audience: AUDIENCE,
           typ: TYPE,
-          requiredClaims: ["sub", "iat", "exp", "ver"],
-          currentDate: clock.now(),
+          requiredClaims: ["sub", "jti", "iat", "exp", "ver"],
+          currentDate: now,
           clockTolerance: 0,
         });
-        const { sub, ver } = payload;
-        return sub !== undefined && Number.isSafeInteger(ver) ? { id: sub, version: Number(ver) } : null;
+        return payload && sessionOf(payload, now);
       } catch (error) {
         if (error instanceof errors.JOSEError || error instanceof TypeError) return null;
         throw error;

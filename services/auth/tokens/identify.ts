@@ -1,7 +1,6 @@
 import type { Bus, Handling, ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { By } from "../../../shared/contracts/records/identity.ts";
-import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
@@ -9,7 +8,8 @@ import type { S2sTokenDoc } from "./s2s-tokens.model.ts";
 import type { S2sTokensRepository } from "./s2s-tokens.repository.ts";
 import { isTenantActive } from "../login/account-status.ts";
 import { isS2sToken, type AccessTokens } from "./access-tokens.ts";
-import { tokenVersion } from "../users/users.model.ts";
+import { byOf } from "../users/users.model.ts";
+import { liveSessions, unauthenticated } from "./live-sessions.ts";
 import type { UsersRepository } from "../users/users.repository.ts";
 
 /** How fine `last_seen_at` is kept. */
@@ -63,9 +63,7 @@ export function identifyWith(
   deps: Pick<ServiceDeps, "clock" | "log" | "proven">,
   known: Identities,
 ): (p: ParamsOf<"auth.identify">, handling: Handling) => Promise<By> {
-  const unauthenticated = (): never =>
-    fail("UNAUTHENTICATED", "The bearer token is expired, revoked or unknown; log in again or use a valid token.");
-
+  const liveSession = liveSessions(known.users, known.tokens);
   const byS2s = async (token: string, bus: Bus): Promise<By> => {
     const found = (await known.s2s.valid(sha256(token), deps.clock.now())) ?? unauthenticated();
     if (!(await isTenantActive(bus, found))) return unauthenticated();
@@ -81,17 +79,7 @@ export function identifyWith(
   };
 
   const byLogin = async (token: string, bus: Bus): Promise<By> => {
-    const { id, version } = (await known.tokens.verify(token)) ?? unauthenticated();
-    const user = await known.users.byId(id);
-    if (!user?.is_active || tokenVersion(user) !== version || !(await isTenantActive(bus, user)))
-      return unauthenticated();
-    return {
-      kind: "user",
-      id: user._id,
-      role: user.role,
-      reseller_id: user.reseller_id,
-      merchant_id: user.merchant_id,
-    };
+    return byOf((await liveSession(token, bus)).user);
   };
 
   return async ({ token, proof }, { bus }) => {

@@ -2,6 +2,12 @@ import { Schema } from "mongoose";
 import type { Role } from "../../../shared/contracts/records/identity.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
+/** Who issued a token or gave a user its password: a user, or a token. */
+export interface Issuer {
+  kind: "user" | "s2s";
+  id: string;
+}
+
 /** A server-to-server token. Of the token itself only its SHA-256 is kept, and the first letters by which a person recognises it. */
 export interface S2sTokenDoc {
   _id: string;
@@ -11,12 +17,14 @@ export interface S2sTokenDoc {
   merchant_id: string | null;
   token_hash: string;
   token_prefix: string;
-  issued_by: { kind: "user" | "s2s"; id: string };
+  issued_by: Issuer;
   created_at: Date;
   expires_at: Date;
   /** Written at most once a minute. */
   last_seen_at: Date | null;
   revoked_at: Date | null;
+  /** The token with whose revocation this one was revoked. Absent: it was revoked itself, or not at all. */
+  revoked_with?: string;
 }
 
 /** Collection `s2s_tokens`; owner: the auth service. */
@@ -34,6 +42,7 @@ export const s2sTokenSchema = new Schema<S2sTokenDoc>(
     expires_at: { type: Date, required: true },
     last_seen_at: { type: Date, default: null },
     revoked_at: { type: Date, default: null },
+    revoked_with: { type: String },
   },
   SCHEMA_OPTIONS,
 );
@@ -44,3 +53,4 @@ s2sTokenSchema.index({ role: 1, created_at: -1, _id: -1 }, { name: "by_role" });
 s2sTokenSchema.index({ merchant_id: 1, created_at: -1, _id: -1 }, { name: "by_merchant" });
 s2sTokenSchema.index({ reseller_id: 1, created_at: -1, _id: -1 }, { name: "by_reseller" });
 s2sTokenSchema.index({ reseller_id: 1, role: 1, created_at: -1, _id: -1 }, { name: "by_reseller_role" });
+s2sTokenSchema.index({ "issued_by.id": 1, created_at: -1, _id: -1 }, { name: "by_issuer" });

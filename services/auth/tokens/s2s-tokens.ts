@@ -6,6 +6,7 @@ import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { readPage } from "../../../shared/page.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
+import { issuerIsVoid, type Issuers } from "./issuers.ts";
 import { refuseIssue } from "./token-rules.ts";
 import type { S2sTokenDoc } from "./s2s-tokens.model.ts";
 import type { S2sTokensRepository } from "./s2s-tokens.repository.ts";
@@ -24,7 +25,28 @@ const viewOf = (doc: S2sTokenDoc): S2sTokenRecord => ({
   last_seen_at: doc.last_seen_at?.toISOString() ?? null,
   expires_at: doc.expires_at.toISOString(),
   revoked_at: doc.revoked_at?.toISOString() ?? null,
+  issued_by: { kind: doc.issued_by.kind, id: doc.issued_by.id },
+  ...(doc.revoked_with === undefined ? {} : { revoked_with: doc.revoked_with }),
 });
+
+type Revocation = Pick<ServiceDeps, "clock"> & { s2s: S2sTokensRepository; audit: AuditLog; issuers: Issuers };
+
+async function revoke(
+  { clock, s2s, audit, issuers }: Revocation,
+  { by, id, keep_issued = false }: ParamsOf<"auth.revokeS2s">,
+): Promise<Record<string, never>> {
+  const now = clock.now();
+  const found = await s2s.revoke(scopeOf(by), id, now);
+  if (found === null) fail("TOKEN_NOT_FOUND", "No server-to-server token has this id; GET /s2s-tokens lists them.");
+  const { token, before } = found;
+  // also for a token that was revoked before: the first time may have been cut short
+  const with_it = keep_issued ? { tokens: 0, users: 0 } : await issuers.withdrawAccess(by, token, now);
+  if (before && with_it.tokens + with_it.users === 0) return {};
+  const { reseller_id, merchant_id, name, role, token_prefix: prefix } = token;
+  const details = { name, role, prefix, ...(keep_issued ? { kept_issued: true } : with_it) };
+  await audit.note({ by, action: "token.revoked", subject: id, reseller_id, merchant_id, details });
+  return {};
+}
 
 async function checkScope(bus: Bus, { reseller_id, merchant_id }: ParamsOf<"auth.issueS2s">): Promise<void> {
   const exists = await bus.call("merchants.lookup", {
@@ -47,6 +69,7 @@ export const s2sTokenActions = (
   deps: Pick<ServiceDeps, "clock" | "env" | "ids">,
   s2s: S2sTokensRepository,
   audit: AuditLog,
+  issuers: Issuers,
 ): Handlers<"auth", "issueS2s" | "listS2s" | "revokeS2s"> => ({
   async issueS2s(params, { bus }) {
     const { by, name, role, reseller_id, merchant_id = null } = params;
@@ -70,6 +93,10 @@ export const s2sTokenActions = (
       last_seen_at: null,
       revoked_at: null,
     });
+    if (await issuers.isVoid(by)) {
+      await s2s.revokeMany([id], by.id, now);
+      issuerIsVoid();
+    }
     await audit.note({
       by,
       action: "token.issued",
@@ -88,17 +115,5 @@ export const s2sTokenActions = (
     );
     return { count: items.length, s2s_tokens: items, next_cursor };
   },
-  async revokeS2s({ by, id }) {
-    const found = await s2s.revoke(scopeOf(by), id, deps.clock.now());
-    if (found === null) fail("TOKEN_NOT_FOUND", "No server-to-server token has this id; GET /s2s-tokens lists them.");
-    if (found === "foreign")
-      fail("FORBIDDEN", "The token belongs to another scope than yours; ask its reseller or an admin.");
-    const { token, before } = found;
-    if (!before) {
-      const { reseller_id, merchant_id, name, role, token_prefix: prefix } = token;
-      const details = { name, role, prefix };
-      await audit.note({ by, action: "token.revoked", subject: id, reseller_id, merchant_id, details });
-    }
-    return {};
-  },
+  revokeS2s: (asked) => revoke({ clock: deps.clock, s2s, audit, issuers }, asked),
 });

@@ -71,12 +71,29 @@ export function changedScope(from: UserScope, change: ScopeChange): UserScope {
   };
 }
 
+/** Whether a change gives a user more than it had: a higher role, what belongs to another merchant or reseller, or access where it was switched off. */
+export const widensAccess = (
+  from: UserScope & { is_active: boolean },
+  to: UserScope & { is_active: boolean },
+): boolean => {
+  const moved = (["reseller_id", "merchant_id"] as const).some(
+    (field) => from[field] !== null && to[field] !== null && from[field] !== to[field],
+  );
+  return moved || POWER[to.role] > POWER[from.role] || (to.is_active && !from.is_active);
+};
+
 /** Why this asker may not change the scope of this user so; null: it may. No user raises its own role, whatever its role could give to others. */
 export function refuseScopeChange(by: By, user: UserScope & { _id: string }, to: UserScope): Refusal | null {
   if (by.kind === "user" && by.id === user._id && POWER[to.role] > POWER[user.role])
     return forbidden("You can't raise your own role; ask somebody who holds the higher one.");
   return refuseScope(by, user) ?? refuseScope(by, to);
 }
+
+/** Why this asker may not set this user's password; null: it may. One's own takes the old one, so that a stolen session can't keep the account. */
+export const refusePassword = (by: By, id: string): Refusal | null =>
+  by.kind === "user" && by.id === id
+    ? forbidden("Your own password takes the current one; use POST /password to change it.")
+    : null;
 
 /** True for a user whose removal might leave the deployment without an admin. */
 export const isActiveAdmin = (user: { role: Role; is_active: boolean }): boolean =>

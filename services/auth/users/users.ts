@@ -5,6 +5,7 @@ import { fail } from "../../../shared/errors.ts";
 import { readPage } from "../../../shared/page.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Refusal } from "../tokens/token-rules.ts";
+import { issuerIsVoid, type Issuers } from "../tokens/issuers.ts";
 import { emailForm } from "../login/login.ts";
 import type { Passwords } from "../login/passwords.ts";
 import { refuseScope, type UserScope } from "./user-rules.ts";
@@ -19,6 +20,7 @@ export const viewOf = (doc: UserDoc): UserRecord => ({
   reseller_id: doc.reseller_id,
   merchant_id: doc.merchant_id,
   is_active: doc.is_active,
+  ...(doc.access_given_by ? { access_given_by: { kind: doc.access_given_by.kind, id: doc.access_given_by.id } } : {}),
   created_at: doc.created_at.toISOString(),
   updated_at: doc.updated_at.toISOString(),
 });
@@ -26,6 +28,12 @@ export const viewOf = (doc: UserDoc): UserRecord => ({
 /** Fails for an id that no user of the asker's scope has. */
 export const userNotFound = (): never =>
   fail("USER_NOT_FOUND", "No user has this id; GET /users lists those of your scope.");
+const RACE_RETRY_SECONDS = 1;
+/** Fails where a user is not any more what a change of it was decided on. */
+export const userChanged = (): never =>
+  fail("BUSY", "The user was changed by somebody else at this moment; look at it and try again.", {
+    retry_after_seconds: RACE_RETRY_SECONDS,
+  });
 /** Fails for an e-mail that another user has. */
 export const emailTaken = (): never =>
   fail("EMAIL_EXISTS", "A user with this e-mail exists already; choose another address.", {
@@ -51,6 +59,7 @@ export function userActions(
   users: UsersRepository,
   passwords: Passwords,
   audit: AuditLog,
+  issuers: Issuers,
 ): Handlers<"auth", "createUser" | "listUsers" | "getUser"> {
   return {
     async createUser({ by, email, password, role, reseller_id = null, merchant_id = null }, { bus }) {
@@ -65,10 +74,15 @@ export function userActions(
         password_hash: await passwords.hash(password),
         is_active: true,
         token_version: 0,
+        access_given_by: { kind: by.kind, id: by.id },
         created_at: now,
         updated_at: now,
       };
       if (!(await users.add(user))) emailTaken();
+      if (await issuers.isVoid(by)) {
+        await users.switchOff([user._id], now);
+        issuerIsVoid();
+      }
       await audit.note({
         by,
         action: "user.created",

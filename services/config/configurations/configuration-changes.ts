@@ -1,18 +1,31 @@
 import { recordAudit } from "../../../shared/audit.ts";
 import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
-import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
+import type { ConfigurationPatch, ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
-import { normalizedSettings, patchedSettings, requireValidConfiguration } from "../rules/configuration-validation.ts";
+import {
+  normalizedSettings,
+  patchedSettings,
+  requireValidConfiguration,
+  secretsOfChecks,
+} from "../rules/configuration-validation.ts";
 import type { ConfigurationDoc } from "./configurations.model.ts";
 import type { ConfigurationsRepository } from "./configurations.repository.ts";
 import { settingsOf } from "../plans/call-plans.ts";
-import { mayWrite, toChange } from "../tenancy.ts";
+import { unknownSecrets } from "../secrets/client-secrets.ts";
+import type { ClientSecretsRepository } from "../secrets/client-secrets.repository.ts";
+import { mayWrite, toChange, type Owner } from "../tenancy.ts";
 import { effective } from "../rules/effective-configuration.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
 
 /** Times a change is tried again because another one came first. */
 const MAX_LOST_RACES = 20;
+
+/** What configurations are written to, and the secrets that they may use. */
+export interface ConfigurationStores {
+  configurations: ConfigurationsRepository;
+  secrets: ClientSecretsRepository;
+}
 
 /** The same answer for unknown configurations and those of other owners. */
 export const configurationNotFound = (): never =>
@@ -34,11 +47,25 @@ async function requireAddress(
     });
 }
 
+/** Whether the owner has the secrets that its pre-checks use. VALIDATION_FAILED. */
+async function requireSecrets(
+  secrets: ClientSecretsRepository,
+  owner: Owner,
+  settings: ConfigurationPatch,
+): Promise<void> {
+  const { pre_checks } = settings;
+  const errors = pre_checks ? await unknownSecrets(secrets, owner, secretsOfChecks({ pre_checks })) : [];
+  if (errors.length > 0)
+    fail("VALIDATION_FAILED", "The pre-checks use secrets that are not there; see errors. Nothing was saved.", {
+      errors,
+    });
+}
+
 /** Gives a template its configuration. FORBIDDEN, TEMPLATE_NOT_FOUND, VALIDATION_FAILED, WEBHOOK_ADDRESS_REFUSED, CONFIGURATION_EXISTS. */
 export async function createConfiguration(
   deps: ServiceDeps,
   templates: TemplatesRepository,
-  configurations: ConfigurationsRepository,
+  { configurations, secrets }: ConfigurationStores,
   bus: Bus,
   { by, configuration }: ParamsOf<"config.createConfiguration">,
 ): Promise<ConfigurationRecord> {
@@ -50,6 +77,7 @@ export async function createConfiguration(
       errors: [{ path: "template_id", message: "is unknown" }],
     });
   requireValidConfiguration(settings);
+  await requireSecrets(secrets, template, settings);
   await requireAddress(bus, settings);
   const now = deps.clock.now();
   const kept = normalizedSettings(settings);
@@ -72,11 +100,11 @@ export async function createConfiguration(
 }
 
 const docToChange = (configurations: ConfigurationsRepository, by: By, id: string): Promise<ConfigurationDoc> =>
-  toChange(by, (scope) => configurations.find(scope, id), "configuration", configurationNotFound);
+  toChange(by, (scope) => configurations.find(scope, id), configurationNotFound);
 
 async function save(
   deps: ServiceDeps,
-  configurations: ConfigurationsRepository,
+  { configurations, secrets }: ConfigurationStores,
   bus: Bus,
   { by, config_id, configuration: patch }: ParamsOf<"config.updateConfiguration">,
 ): Promise<ConfigurationDoc> {
@@ -84,6 +112,7 @@ async function save(
     const seen = await docToChange(configurations, by, config_id);
     const merged = patchedSettings(settingsOf(seen), patch);
     requireValidConfiguration(merged);
+    await requireSecrets(secrets, seen, patch);
     await requireAddress(bus, patch);
     const saved = await configurations.replace(
       scopeOf(by),
@@ -99,12 +128,12 @@ async function save(
 /** Changes a configuration; what comes out is judged as a whole. FORBIDDEN, CONFIGURATION_NOT_FOUND, VALIDATION_FAILED, WEBHOOK_ADDRESS_REFUSED, BUSY. */
 export async function changeConfiguration(
   deps: ServiceDeps,
-  configurations: ConfigurationsRepository,
+  stores: ConfigurationStores,
   bus: Bus,
   params: ParamsOf<"config.updateConfiguration">,
 ): Promise<ConfigurationDoc> {
   const { by, configuration: patch } = params;
-  const saved = await save(deps, configurations, bus, params);
+  const saved = await save(deps, stores, bus, params);
   await announceChange(deps, bus, by, "configuration.updated", saved, { fields: Object.keys(patch) });
   return saved;
 }

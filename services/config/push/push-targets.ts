@@ -5,7 +5,7 @@ import { isUuid } from "../../../shared/ids.ts";
 import type { ConfigurationDoc } from "../configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
 import { settingsOf } from "../plans/call-plans.ts";
-import type { Check } from "../rules/json-schema-validation.ts";
+import { checkBudget, type Check, type CheckBudget } from "../../../shared/schemas/client-schema.ts";
 import { payloadCheck } from "../rules/payload-validation.ts";
 import { versionId } from "../templates/template-records.ts";
 import type { TemplateDoc } from "../templates/templates.model.ts";
@@ -65,8 +65,8 @@ async function merchantRefusal(template: TemplateDoc, push: Push, bus: Bus): Pro
   return merchant ? null : elsewhere();
 }
 
-function payloadRefusal(check: Check, payload: unknown): Refusal | null {
-  const errors = check(payload);
+function payloadRefusal(check: Check, payload: unknown, budget: CheckBudget): Refusal | null {
+  const errors = check(payload, budget);
   if (errors.length === 0) return null;
   const places = `${errors.length} ${errors.length === 1 ? "place" : "places"}`;
   return refusal(
@@ -134,6 +134,7 @@ export function pushTargets(
   return {
     async resolve(pushes, bus) {
       const known = new Map<string, ReturnType<typeof targetFor>>();
+      const budget = checkBudget(); // of all pushes together
       const found = await Promise.all(
         pushes.map(async (push) => {
           const key = JSON.stringify([push.template_id, push.reseller_id, push.merchant_id]);
@@ -141,7 +142,7 @@ export function pushTargets(
           known.set(key, finding);
           const one = await finding;
           if ("code" in one) return one;
-          return payloadRefusal(one.check, push.payload) ?? foundPush(push, one.target);
+          return payloadRefusal(one.check, push.payload, budget) ?? foundPush(push, one.target);
         }),
       );
       const rulings = (

@@ -4,7 +4,7 @@ import { Json, Strict, Type } from "../../../shared/contracts/define.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import type { Settings } from "../configurations/configurations.model.ts";
-import { configurationIssues, normalizedSettings } from "./configuration-validation.ts";
+import { configurationIssues, normalizedSettings, secretsOfChecks } from "./configuration-validation.ts";
 
 /** What a playground run changes of its template's configuration (4.2): whether it is valid, what it may lift, and the merged whole. Pure. */
 
@@ -20,7 +20,13 @@ export function overrideIssues(stored: Settings | null, fields: Fields): Validat
   const issues = shapeIssues(fields);
   if (issues.length > 0) return issues;
   const before = new Set(configurationIssues(stored ?? {}).map((issue) => JSON.stringify(issue)));
-  return configurationIssues({ ...stored, ...fields }).filter((issue) => !before.has(JSON.stringify(issue)));
+  return [
+    ...configurationIssues({ ...stored, ...fields }).filter((issue) => !before.has(JSON.stringify(issue))),
+    ...secretsOfChecks(fields).map(({ path, name }) => ({
+      path,
+      message: `uses {{secrets.${name}}}, which only a stored configuration may: an override could send it anywhere`,
+    })),
+  ];
 }
 
 type Hours = Pick<CallingWindow, "start" | "end" | "zone">;
@@ -51,11 +57,17 @@ const WINDOW = [...HOURS, "weekdays", "holidays", "respect_callee_timezone"] as 
 const hasDays = ({ weekdays, holidays }: Partial<Settings>): boolean =>
   (weekdays?.length ?? EVERY_DAY.length) < EVERY_DAY.length || (holidays ?? []).length > 0;
 
+/** Whether an override hands calls to numbers that the configuration does not list. */
+const hasMoreTransfers = (fields: Partial<Settings>, than: Partial<Settings>): boolean =>
+  !(fields.transfer_numbers ?? []).every((number) => than.transfer_numbers?.includes(number));
+
 /** Whether an override has to do with what protects the callee. */
 export const concernsCallee = (fields: Fields): boolean =>
-  fields["enforce_blacklist"] === false || WINDOW.some((field) => Object.hasOwn(fields, field));
+  fields["enforce_blacklist"] === false ||
+  Object.hasOwn(fields, "transfer_numbers") ||
+  WINDOW.some((field) => Object.hasOwn(fields, field));
 
-/** The fields of an override that lift what protects the callee: a wider calling window, a blacklist that is not enforced. */
+/** The fields of an override that lift what protects the callee: a wider calling window, a blacklist that is not enforced, other transfer targets. */
 export function liftingFields(stored: Settings, fields: Partial<Settings>, default_timezone: string): string[] {
   const hoursOf = (s: Settings): Hours => ({
     start: s.call_start_time,
@@ -75,6 +87,7 @@ export function liftingFields(stored: Settings, fields: Partial<Settings>, defau
       ? ["respect_callee_timezone"]
       : []),
     ...(lifts ? ["enforce_blacklist"] : []),
+    ...(hasMoreTransfers(fields, stored) ? ["transfer_numbers"] : []),
   ];
 }
 
@@ -100,7 +113,9 @@ const groupOf = (field: string): string => /^(?:rate_limit|inbound)_/.exec(field
 export function overridden(stored: Settings, override: Fields, default_timezone: string): Settings {
   const fields = usable(override);
   const lifting = override[TEST_NUMBER] === true ? [] : liftingFields(stored, fields, default_timezone);
-  const wanted = Object.entries(fields).filter(([field]) => !lifting.includes(field));
+  // who pushes a lead need not be the one whose secrets these are
+  const leaking = secretsOfChecks(fields).length > 0 ? ["pre_checks"] : [];
+  const wanted = Object.entries(fields).filter(([field]) => ![...lifting, ...leaking].includes(field));
   const over = (of: [string, unknown][]): Settings => ({ ...stored, ...Object.fromEntries(of) });
   const faulty = new Set(configurationIssues(over(wanted)).map((f) => groupOf(f.path.split(".")[0] ?? "")));
   return normalizedSettings(over(wanted.filter(([field]) => !faulty.has(groupOf(field)))));

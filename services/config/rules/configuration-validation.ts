@@ -5,6 +5,8 @@ import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import type { Settings } from "../configurations/configurations.model.ts";
+import { secretReferences } from "../../../shared/placeholders.ts";
+import { requestIssues } from "./request-secrets.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 
 const optional = Type.Optional;
@@ -84,13 +86,24 @@ function inboundIssues(s: Part): ValidationIssue[] {
   return issues;
 }
 
+const transferIssues = (s: Part): ValidationIssue[] =>
+  (s.transfer_numbers ?? []).flatMap((number, i) => {
+    const unfit = shortNumberIssue(number) ?? (toE164(number) ? null : NOT_A_NUMBER);
+    return unfit === null ? [] : [{ path: `transfer_numbers.${i}`, message: unfit }];
+  });
+
 const checkIssues = (s: Part): ValidationIssue[] =>
-  (s.pre_checks ?? []).flatMap((check, i) =>
-    preCheckIssues(check).map((f) => ({
+  (s.pre_checks ?? []).flatMap((check, i) => [
+    ...preCheckIssues(check).map((f) => ({
       path: f.path ? `pre_checks.${i}.${f.path}` : `pre_checks.${i}`,
       message: f.message,
     })),
-  );
+    ...requestIssues(check, `pre_checks.${i}`),
+  ]);
+
+/** The secrets that the pre-checks use, each with the path of its reference. */
+export const secretsOfChecks = ({ pre_checks = [] }: Part): { path: string; name: string }[] =>
+  pre_checks.flatMap(({ headers, body }, i) => secretReferences({ headers, body }, `pre_checks.${i}`));
 
 /** What is wrong with settings as a whole although each field fits its schema. Equal window times are no issue: they mean all day. */
 export const configurationIssues = (s: Part): ValidationIssue[] => [
@@ -98,6 +111,7 @@ export const configurationIssues = (s: Part): ValidationIssue[] => [
   ...holidayIssues(s),
   ...limitIssues(s),
   ...inboundIssues(s),
+  ...transferIssues(s),
   ...checkIssues(s),
 ];
 
@@ -109,6 +123,9 @@ export const normalizedSettings = <T extends Part>(s: T): T => ({
   ...(s.inbound_redirect_number === undefined
     ? {}
     : { inbound_redirect_number: toE164(s.inbound_redirect_number) ?? s.inbound_redirect_number }),
+  ...(s.transfer_numbers === undefined
+    ? {}
+    : { transfer_numbers: [...new Set(s.transfer_numbers.map((n) => toE164(n) ?? n))] }),
   ...(s.rate_limit_whitelist === undefined
     ? {}
     : { rate_limit_whitelist: [...new Set(s.rate_limit_whitelist.map((n) => toE164(n) ?? n))] }),

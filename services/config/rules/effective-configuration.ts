@@ -27,6 +27,7 @@ const DEFAULTS = {
   engine: null,
   pre_checks: [] as Record<string, unknown>[],
   duplicates: null,
+  transfer_numbers: [] as string[],
 } as const;
 
 /** The configuration in full: defaults, and over them what was stored. `template` is the template's name. */
@@ -48,6 +49,7 @@ export function effective(
     holidays: [...DEFAULTS.holidays],
     rate_limit_whitelist: [...DEFAULTS.rate_limit_whitelist],
     pre_checks: [...DEFAULTS.pre_checks],
+    transfer_numbers: [...DEFAULTS.transfer_numbers],
     inbound_call_timezone: timezone,
     ...settings,
     timezone,

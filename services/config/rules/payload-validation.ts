@@ -1,6 +1,6 @@
 import { isRecord } from "../../../shared/json.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
-import { checkOf, type Check, type JsonSchema } from "./json-schema-validation.ts";
+import { checkOf, type Check, type JsonSchema } from "../../../shared/schemas/client-schema.ts";
 
 /** Fields every payload may have, whatever the template's schema says: the number to dial, and the address of the webhook. */
 export const ALWAYS_ALLOWED = ["customer_mobile_number", "reporting_webhook_url"] as const;
@@ -21,10 +21,10 @@ export function payloadCheck(schema: JsonSchema | null): Check {
   const text = JSON.stringify(schema);
   // fields that the schema never names are not checked by it, however deep it closes the object
   const unspoken = ALWAYS_ALLOWED.filter((key) => !text.includes(`"${key}"`));
-  return (payload): ValidationIssue[] => {
+  return (payload, budget): ValidationIssue[] => {
     const seen = isRecord(payload)
       ? Object.fromEntries(Object.entries(payload).filter(([key]) => !unspoken.some((u) => u === key)))
       : payload;
-    return check(seen).map((f) => ({ path: f.path ? `payload.${f.path}` : "payload", message: f.message }));
+    return check(seen, budget).map((f) => ({ path: f.path ? `payload.${f.path}` : "payload", message: f.message }));
   };
 }

@@ -3,7 +3,8 @@ import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { jsonBytes } from "../../../shared/json.ts";
 import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
 import { toE164 } from "../../../shared/phone.ts";
-import { schemaIssues } from "./json-schema-validation.ts";
+import { schemaIssues } from "../../../shared/schemas/client-schema.ts";
+import { requestIssues } from "./request-secrets.ts";
 import { leadsOn, transitionIssues } from "./flow-transition-validation.ts";
 import { endIssues, roadIssues } from "./flow-reachability.ts";
 import { outcomeIssues } from "./outcome-validation.ts";
@@ -104,9 +105,12 @@ function digitsIssues(fn: FlowFunction, path: string): ValidationIssue[] {
 function httpIssues(fn: FlowFunction, path: string): ValidationIssue[] {
   if (fn.action !== "http") return [];
   if (fn.http === undefined) return [{ path: `${path}.http`, message: "is required for the action http" }];
-  return HTTP_ORIGIN.test(fn.http.url) && URL.canParse(fn.http.url.replaceAll(/[{}\s]/g, "x"))
-    ? []
-    : [{ path: `${path}.http.url`, message: "must be an http or https address whose host holds no variable" }];
+  return [
+    ...(HTTP_ORIGIN.test(fn.http.url) && URL.canParse(fn.http.url.replaceAll(/[{}\s]/g, "x"))
+      ? []
+      : [{ path: `${path}.http.url`, message: "must be an http or https address whose host holds no variable" }]),
+    ...requestIssues(fn.http, `${path}.http`),
+  ];
 }
 
 function parameterIssues(fn: FlowFunction, path: string): ValidationIssue[] {

@@ -1,5 +1,6 @@
 import type { FlowFunction, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/records/template.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
+import { secretReferences } from "../../../shared/placeholders.ts";
 import { ALWAYS_ALLOWED } from "./payload-validation.ts";
 
 /** What a template knows of variables: those that come with the payload or are declared, and those the conversation sets itself. */
@@ -17,6 +18,14 @@ export interface PlacedFunction {
 
 const NAME_AND_END = /^\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}/;
 const WHOLE = /^\{\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}$/;
+
+const SECRET = /\{\{\s*secrets\.[A-Za-z][A-Za-z0-9_]*\s*\}\}/g;
+
+/** The secrets that the functions' requests use, each with the path of its reference. */
+export const secretsOfFunctions = (
+  t: Pick<TemplateInput, "nodes" | "global_functions">,
+): { path: string; name: string }[] =>
+  functionsOf(t).flatMap(({ path, fn }) => secretReferences(fn.http?.headers, `${path}.http.headers`));
 
 /** Every function of a template with its path, the nodes' own first. */
 export const functionsOf = (t: Pick<TemplateInput, "nodes" | "global_functions">): PlacedFunction[] => [
@@ -107,6 +116,10 @@ const functionIssues = (fn: FlowFunction, path: string, known: ReadonlySet<strin
   ...textIssues(fn.digits, `${path}.digits`, known),
   ...textIssues(fn.http?.url, `${path}.http.url`, known),
   ...deepIssues(fn.http?.body, `${path}.http.body`, known),
+  // secrets stand in headers alone
+  ...Object.entries(fn.http?.headers ?? {}).flatMap(([name, text]) =>
+    textIssues(text.replaceAll(SECRET, ""), `${path}.http.headers.${name}`, known),
+  ),
 ];
 
 /** Variables that are used but never come from anywhere, and braces that are no variable. */

@@ -5,10 +5,13 @@ import type { TemplatePatch, TemplateRecord } from "../../../shared/contracts/re
 import { fail } from "../../../shared/errors.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
 import { requireValidTemplate } from "../rules/template-validation.ts";
+import { secretsOfFunctions } from "../rules/template-variables.ts";
+import { unknownSecrets } from "../secrets/client-secrets.ts";
+import type { ClientSecretsRepository } from "../secrets/client-secrets.repository.ts";
 import { newRecord, nextRecord, patchedTemplate } from "./template-records.ts";
 import type { TemplateDoc } from "./templates.model.ts";
 import type { TemplatesRepository } from "./templates.repository.ts";
-import { mayOwn, requireOwner, toChange } from "../tenancy.ts";
+import { mayOwn, requireOwner, toChange, type Owner } from "../tenancy.ts";
 
 /** Times a save is tried again because another one came first. */
 const MAX_LOST_RACES = 20;
@@ -17,10 +20,29 @@ const MAX_LOST_RACES = 20;
 export const templateNotFound = (): never =>
   fail("TEMPLATE_NOT_FOUND", "There is no such template, or it is not yours; list yours with GET /templates.");
 
+/** What templates are written to, and the secrets that their functions may use. */
+export interface TemplateStores {
+  templates: TemplatesRepository;
+  secrets: ClientSecretsRepository;
+}
+
+/** Whether the owner has the secrets that the functions use. TEMPLATE_INVALID. */
+async function requireSecrets(
+  secrets: ClientSecretsRepository,
+  owner: Owner,
+  template: Parameters<typeof secretsOfFunctions>[0],
+): Promise<void> {
+  const errors = await unknownSecrets(secrets, owner, secretsOfFunctions(template));
+  if (errors.length > 0)
+    fail("TEMPLATE_INVALID", "The functions use secrets that are not there; see errors. Nothing was saved.", {
+      errors,
+    });
+}
+
 /** Saves a new template as version 1. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, TEMPLATE_INVALID. */
 export async function createTemplate(
   deps: ServiceDeps,
-  templates: TemplatesRepository,
+  { templates, secrets }: TemplateStores,
   bus: Bus,
   { by, template }: ParamsOf<"config.createTemplate">,
 ): Promise<TemplateRecord> {
@@ -28,6 +50,7 @@ export async function createTemplate(
   mayOwn(by, owner);
   await requireOwner(bus, owner);
   requireValidTemplate(template);
+  await requireSecrets(secrets, owner, template);
   const record = newRecord(deps.ids.uuid(), template, deps.clock.now());
   await templates.create(record);
   deps.log.info(
@@ -52,14 +75,14 @@ export async function createTemplate(
 }
 
 const headToChange = (templates: TemplatesRepository, by: By, id: string): Promise<TemplateDoc> =>
-  toChange(by, (scope) => templates.head(scope, id), "template", templateNotFound);
+  toChange(by, (scope) => templates.head(scope, id), templateNotFound);
 
 const onlySwitches = (patch: TemplatePatch): boolean => Object.keys(patch).every((field) => field === "is_active");
 
 /** One try at a new version; null: another save came first. A version whose writer died before it became current is made current on the way. */
 async function tryVersion(
   deps: ServiceDeps,
-  templates: TemplatesRepository,
+  { templates, secrets }: TemplateStores,
   by: By,
   head: TemplateDoc,
   patch: TemplatePatch,
@@ -67,6 +90,7 @@ async function tryVersion(
   const was = (await templates.version(head._id, head.version)) ?? templateNotFound();
   const written = patchedTemplate({ ...was, is_active: head.is_active }, patch);
   requireValidTemplate(written);
+  if (patch.nodes ?? patch.global_functions) await requireSecrets(secrets, head, written);
   const record = nextRecord(head, was, written, deps.clock.now());
   if (await templates.addVersion(record)) {
     await templates.advance(scopeOf(by), record, patch.is_active);
@@ -79,9 +103,10 @@ async function tryVersion(
 
 async function save(
   deps: ServiceDeps,
-  templates: TemplatesRepository,
+  stores: TemplateStores,
   { by, id, template: patch }: ParamsOf<"config.updateTemplate">,
 ): Promise<TemplateRecord> {
+  const { templates } = stores;
   for (let lost = 0; lost < MAX_LOST_RACES; lost++) {
     const head = await headToChange(templates, by, id);
     if (onlySwitches(patch)) {
@@ -94,7 +119,7 @@ async function save(
       const [record] = await templates.current(switched ? [switched] : []);
       return record ?? templateNotFound();
     }
-    const record = await tryVersion(deps, templates, by, head, patch);
+    const record = await tryVersion(deps, stores, by, head, patch);
     if (record) return record;
   }
   return fail("BUSY", "The template is being saved by many at once; try again in a few seconds.");
@@ -106,12 +131,12 @@ async function save(
  */
 export async function changeTemplate(
   deps: ServiceDeps,
-  templates: TemplatesRepository,
+  stores: TemplateStores,
   bus: Bus,
   params: ParamsOf<"config.updateTemplate">,
 ): Promise<TemplateRecord> {
   const { by, template: patch } = params;
-  const record = await save(deps, templates, params);
+  const record = await save(deps, stores, params);
   const { id, version, reseller_id, merchant_id } = record;
   deps.log.info(
     { event: "template.saved", template_id: id, version, reseller_id, by: by.id },

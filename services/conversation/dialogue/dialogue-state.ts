@@ -1,5 +1,6 @@
 import type { EndedBy } from "../../../shared/contracts/records/attempt.ts";
 import type { VoicemailAction } from "../../../shared/contracts/records/configuration.ts";
+import type { Sources } from "../../../shared/placeholders.ts";
 import type { ChatMessage, ChatTool, ModelCall, ToolCall } from "./chat-messages.ts";
 
 /** What the conversation waits for: the customer, the model, a web request, the carrier's transfer, voicemail's beep, or nothing any more. */
@@ -149,8 +150,10 @@ export type Effect =
       readonly method: "GET" | "POST";
       readonly url: string;
       readonly body: unknown;
+      /** Filled in when the request is made, as they may use secrets, which the dialogue never sees. */
+      readonly headers?: { readonly templates: Readonly<Record<string, string>>; readonly sources: Sources };
     }
-  | { readonly type: "transfer"; readonly call_id: string; readonly to: string }
+  | { readonly type: "transfer"; readonly call_id: string; readonly to: string; readonly from_variable?: boolean }
   /** Silence until voicemail's beep; then the message is said. */
   | { readonly type: "await_beep"; readonly message: string }
   /** DTMF to be sent to the callee. */

@@ -14,8 +14,9 @@ import {
 import { setVariables } from "./secret-entries.ts";
 import { MAX_TURN_CHARS, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
 import { applyTransitions, decide } from "./transitions.ts";
-import { isRecord } from "../../../shared/json.ts";
+import { isRecord, isTooDeep, MAX_JSON_DEPTH } from "../../../shared/json.ts";
 import { isE164 } from "../../../shared/phone.ts";
+import { renderedAddress } from "../../../shared/egress/rendered-address.ts";
 import { render, renderJson } from "../../../shared/placeholders.ts";
 
 /** What a function call of the model does. Pure. */
@@ -32,7 +33,8 @@ export function readArguments(text: string): Arguments | string {
   if (text.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : "the arguments must be a JSON object";
+    if (!isRecord(value)) return "the arguments must be a JSON object";
+    return isTooDeep(value) ? `the arguments are nested deeper than ${MAX_JSON_DEPTH} levels` : value;
   } catch {
     return "the arguments are not valid JSON";
   }
@@ -104,19 +106,27 @@ function requestWeb(
   http: NonNullable<FlowFunction["http"]>,
 ): FunctionResult {
   const sources = [s.extracted, s.payload];
+  const url = renderedAddress(http.url, sources);
+  if (url === null) return refuse(s, id, "the request is not possible: a part of its address is . or ..");
   return waits(s, "fetching", called, {
     type: "http",
     call_id: id,
     method: http.method,
-    url: render(http.url, sources, encodeURIComponent),
+    url,
     body: http.body === undefined ? null : renderJson(http.body, sources),
+    ...(http.headers === undefined ? {} : { headers: { templates: http.headers, sources } }),
   });
 }
 
 function transferCall(s: DialogueState, id: string, called: FlowFunction): FunctionResult {
   const to = render(called.transfer_to ?? "", [s.payload]).trim();
   if (!isE164(to)) return refuse(s, id, "the transfer is not possible: its number is not set up");
-  return waits(s, "transferring", called, { type: "transfer", call_id: id, to });
+  return waits(s, "transferring", called, {
+    type: "transfer",
+    call_id: id,
+    to,
+    ...(to === called.transfer_to?.trim() ? {} : { from_variable: true }),
+  });
 }
 
 /** DTMF is sent before the text that announces it. The digits may be secret, so they are never recorded. */

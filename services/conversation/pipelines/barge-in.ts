@@ -4,8 +4,8 @@ import type { VoiceActivity } from "../audio/port.ts";
 /** Speech over ours of this length pauses our playout. */
 export const BARGE_IN_MS = 300;
 /**
- * After a barge-in without recognised words we wait this long, and as long again during transcription. Then our speech resumes,
- * unless the caller still speaks.
+ * After a barge-in without recognised words we wait this long, and as long again during transcription. Then our speech resumes, over
+ * the sound if that goes on: only words cut it for good.
  */
 const DECISION_MS = 2000;
 
@@ -22,6 +22,8 @@ export interface BargeIn {
   noSpeech(): void;
   /** Their turn is over; true: it was a backchannel while we spoke, and is no turn. */
   turnEnded(text: string): boolean;
+  /** The sound that goes on now has proved to be none: it does not pause our speech, its words still would. */
+  soundIsNoise(): void;
   /** To be called regularly: time limits. */
   tick(): void;
 }
@@ -40,6 +42,8 @@ export function bargeIn({ playout, now, interrupt, transcribing, isBackchannel }
   /** Since when a barge-in pauses our speech; null: it does not. */
   let since: number | null = null;
   let speaking = false;
+  /** The sound under way has been judged as noise. */
+  let ignored = false;
 
   const resume = (): void => {
     since = null;
@@ -53,18 +57,26 @@ export function bargeIn({ playout, now, interrupt, transcribing, isBackchannel }
   return {
     voiceActivity(activity, more) {
       speaking = activity.speaking;
-      if (since !== null || !activity.speaking || activity.speech_ms < BARGE_IN_MS || !playout.interruptible) return;
+      ignored &&= speaking;
+      if (since !== null || ignored || !activity.speaking || activity.speech_ms < BARGE_IN_MS || !playout.interruptible)
+        return;
       if (!playout.busy && !more) return;
       since = now();
       playout.pause();
     },
     partialTranscript(text) {
-      if (since !== null && !isBackchannel(text)) interrupted();
+      const over = since !== null || (ignored && playout.busy && playout.interruptible);
+      if (over && !isBackchannel(text)) interrupted();
     },
     noSpeech() {
+      ignored = speaking;
       if (since !== null) resume();
     },
+    soundIsNoise() {
+      ignored = speaking;
+    },
     turnEnded(text) {
+      ignored = speaking;
       if (since === null) return playout.audible && playout.leftMs > ANSWER_MS && isBackchannel(text);
       if (!isBackchannel(text)) {
         interrupted();
@@ -75,9 +87,9 @@ export function bargeIn({ playout, now, interrupt, transcribing, isBackchannel }
     },
     tick() {
       const waited = since === null ? 0 : now() - since;
-      if (waited < DECISION_MS) return;
-      if (speaking) interrupted();
-      else if (!transcribing() || waited >= 2 * DECISION_MS) resume();
+      if (waited < DECISION_MS || (transcribing() && waited < 2 * DECISION_MS)) return;
+      ignored = speaking;
+      resume();
     },
   };
 }

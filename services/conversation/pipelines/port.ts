@@ -9,7 +9,9 @@ export type GenerateEffect = Extract<SpeechEffect, { type: "think" }>;
 
 /** One turn's times in milliseconds, null where a part did not happen. */
 export interface TurnLatency {
-  /** Silence until the turn counted as over. */
+  /** How the turn ended: by silence, or by a bound on its length. */
+  readonly end: "silence" | "bound";
+  /** Silence until the turn counted as over; of a turn that a bound ended, sound without new words. */
   readonly eou_ms: number | null;
   readonly stt_ms: number | null;
   readonly first_token_ms: number | null;

@@ -47,10 +47,14 @@ export class IdleWatch {
     this.#sinceMs = nowMs;
   }
 
-  /** True when the silence has lasted so long that the caller is idle; it is measured anew then. */
-  isIdle(nowMs: number): boolean {
-    if (nowMs - this.#sinceMs < this.#idleMs) return false;
+  /**
+   * True when the silence has lasted so long that the caller is idle; it is measured anew then. Words break it, and so does all that
+   * they wait for (`broken`). Sound alone does not: a cough every few seconds, or a loud room, is nobody who answers. Whether it is
+   * words is awaited (`undecided`).
+   */
+  isIdle(nowMs: number, { broken, undecided }: { broken: boolean; undecided: boolean }): boolean {
+    if (!broken && (undecided || nowMs - this.#sinceMs < this.#idleMs)) return false;
     this.#sinceMs = nowMs;
-    return true;
+    return !broken;
   }
 }

@@ -1,9 +1,10 @@
 import type { PipelineHost } from "./port.ts";
+import type { TurnTiming } from "./voice-processor.ts";
 
 /** Measures the latencies of one turn after the other, from the end of the caller's speech to our first audio. */
 export interface LatencyMeter {
   /** The caller's speech ended at this instant. */
-  turnEnded(at_ms: number, timing: { eou_ms: number; stt_ms: number }): void;
+  turnEnded(at_ms: number, timing: TurnTiming): void;
   synthesisRequested(at_ms: number): void;
   synthesisStarted(at_ms: number): void;
   /** Our audio is on its way since this instant; recorded once a turn. */
@@ -12,7 +13,7 @@ export interface LatencyMeter {
 
 /** Nothing to measure yet. */
 export function latencyMeter(): LatencyMeter {
-  let turn: { at: number; eou_ms: number; stt_ms: number } | null = null;
+  let turn: (TurnTiming & { at: number }) | null = null;
   let asked: number | null = null;
   let came: number | null = null;
   return {
@@ -29,9 +30,10 @@ export function latencyMeter(): LatencyMeter {
     },
     firstAudio(since, first_token_ms, host) {
       if (!turn || since < turn.at) return;
-      const { at, eou_ms, stt_ms } = turn;
+      const { at, eou_ms, stt_ms, end } = turn;
       turn = null;
       host.recordLatency({
+        end,
         eou_ms,
         stt_ms,
         first_token_ms,

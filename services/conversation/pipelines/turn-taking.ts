@@ -12,7 +12,7 @@ import type { PipelineHost, SpeechEffect } from "./port.ts";
 import { FillerTimer, IdleWatch } from "./silence-timers.ts";
 import { latencyMeter } from "./turn-latency.ts";
 import { VoicemailBeep } from "./voicemail-beep.ts";
-import type { ProcessorContext, ProcessorEvents, VoiceProcessor } from "./voice-processor.ts";
+import type { ProcessorContext, ProcessorEvents, TurnTiming, VoiceProcessor } from "./voice-processor.ts";
 
 /** No audio for this many ticks (half a second) counts as silence. A shorter gap is network delay: inserted silence would break its words. */
 const DTX_TICKS = 25;
@@ -207,16 +207,16 @@ export class TurnTaking {
   }
 
   #watchIdle(now: number): void {
-    const { hasPendingSpeech, generating } = this.#processor;
-    const busy = this.#ended || this.sounding || this.#speaking || hasPendingSpeech || generating;
-    if (busy || !this.#host.listening()) this.#idle.reset(now);
-    else if (this.#idle.isIdle(now)) {
-      this.#playout.commitHeard();
-      this.#host.dispatch({ type: "idle" });
-    }
+    const { hasPendingWords, mayBeWords, generating } = this.#processor;
+    const broken = this.#ended || this.sounding || hasPendingWords || generating || !this.#host.listening();
+    if (!this.#idle.isIdle(now, { broken, undecided: mayBeWords })) return;
+    this.#bargeIn.soundIsNoise();
+    this.#processor.forgetTalker();
+    this.#playout.commitHeard();
+    this.#host.dispatch({ type: "idle" });
   }
 
-  #turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void {
+  #turnEnded(text: string, timing: TurnTiming): void {
     if (this.#ended || this.#beep.awaited) return;
     if (this.#bargeIn.turnEnded(text)) {
       this.#processor.discardTurn();

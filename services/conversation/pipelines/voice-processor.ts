@@ -3,14 +3,21 @@ import type { AudioFormat } from "../transport/port.ts";
 import type { VoiceActivity, Pcm } from "../audio/port.ts";
 import type { SpeechEffect, PipelineHost } from "./port.ts";
 
+/** How a turn came to its end, in ms: the silence (or the sound without new words) after it, and the time recognition took. `end`: by silence, or by a bound on its length. */
+export interface TurnTiming {
+  readonly eou_ms: number;
+  readonly stt_ms: number;
+  readonly end: "silence" | "bound";
+}
+
 /** What a processor reports of the caller and of itself. */
 export interface ProcessorEvents {
   /** Words so far, while the caller still speaks or has just paused. */
   partialTranscript(text: string): void;
   /** There was sound, but no speech in it. */
   noSpeech(): void;
-  /** A turn is over: its words, the silence after it, and how long recognition took, ms. */
-  turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void;
+  /** A turn is over, with its words. */
+  turnEnded(text: string, timing: TurnTiming): void;
   /** The words of a turn can't be recognised. */
   sttFailed(code: string): void;
   /** Speech can't be synthesised any more. */
@@ -33,8 +40,14 @@ export interface ProcessorContext {
 export interface VoiceProcessor {
   /** Sound of the caller, decoded and as it came (null: the carrier sent none). */
   pushAudio(pcm: Pcm, frame: Uint8Array | null): VoiceActivity;
+  /** Whoever spoke may have gone: a quieter voice is heard too from now on. */
+  forgetTalker(): void;
   /** Speech was heard that is not reported as a turn yet. */
   readonly hasPendingSpeech: boolean;
+  /** Words of theirs were recognised that are not reported as a turn yet. */
+  readonly hasPendingWords: boolean;
+  /** Sound was heard that may turn out to be words soon; bounded. */
+  readonly mayBeWords: boolean;
   /** A generation is under way. */
   readonly generating: boolean;
   /** Speech of ours is being made that is not audio yet. */

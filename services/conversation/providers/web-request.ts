@@ -7,6 +7,8 @@ export interface WebRequest {
   readonly method: "GET" | "POST";
   readonly url: string;
   readonly body: unknown;
+  /** Absent: our own alone. They may hold secrets. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 /** Its outcome: `result` is the text of a 2xx answer's body, otherwise a code. */
 export interface WebResult {
@@ -16,6 +18,7 @@ export interface WebResult {
 /** Makes web requests for functions; never rejects. */
 export type WebRequester = (order: WebRequest, signal: AbortSignal) => Promise<WebResult>;
 
+const OUR_HEADERS = { accept: "application/json", "user-agent": "callagent" };
 const TIMEOUT_MS = 5000;
 const MAX_BODY_BYTES = 65_536;
 const CONNECTIONS_PER_HOST = 10;
@@ -26,17 +29,13 @@ export function webRequester(policy: AddressPolicy, clock: Clock): WebRequester 
     connectTimeoutMs: TIMEOUT_MS,
     connectionsPerHost: CONNECTIONS_PER_HOST,
   });
-  return async ({ method, url, body }, signal) => {
+  return async ({ method, url, body, headers = OUR_HEADERS }, signal) => {
     const json = body === null ? null : JSON.stringify(body);
     const answer = await client.send(
       {
         url,
         method,
-        headers: {
-          accept: "application/json",
-          "user-agent": "callagent",
-          ...(json === null ? {} : { "content-type": "application/json" }),
-        },
+        headers: { ...(json === null ? {} : { "content-type": "application/json" }), ...headers },
         body: method === "GET" ? null : json,
         timeoutMs: TIMEOUT_MS,
         read: { firstBytes: MAX_BODY_BYTES },

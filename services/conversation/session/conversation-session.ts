@@ -132,7 +132,7 @@ export class ConversationSession {
       bus,
       web,
       log: this.#log,
-      call_ref,
+      doc,
       dispatch: (event) => this.#loop.dispatch(event),
     });
     this.#lease = holdAttemptLease({

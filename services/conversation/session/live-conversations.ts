@@ -204,6 +204,8 @@ export function liveConversations(deps: LiveConversationsDeps) {
   const here: Here = { live: new Map(), handingOver: new Map() };
   const { live, handingOver } = here;
   const running = taskSet();
+  /** Calls whose media is here, from the first moment: before their conversation begins and while one that could not begin is ended. */
+  const attending = new Set<string>();
   /** True when there is room for no more conversations. */
   const full = (): boolean => running.size >= most;
   /** Calls under way, those included that ring and may join here. */
@@ -218,8 +220,12 @@ export function liveConversations(deps: LiveConversationsDeps) {
       ),
     );
     running.add(attended);
-    if (call_ref !== undefined) prepared.drop(call_ref);
+    if (call_ref !== undefined) {
+      attending.add(call_ref);
+      prepared.drop(call_ref);
+    }
     await attended;
+    if (call_ref !== undefined) attending.delete(call_ref);
   };
 
   return {
@@ -237,8 +243,8 @@ export function liveConversations(deps: LiveConversationsDeps) {
     },
     full,
     calls,
-    /** Whether this call's conversation is here: being handed over, under way, or writing down its end. */
-    has: (call_ref: string): boolean => live.has(call_ref) || handingOver.has(call_ref),
+    /** Whether this call is in this process's hands: its conversation about to begin, under way, or ending, or its goodbye owed. */
+    has: (call_ref: string): boolean => attending.has(call_ref) || live.has(call_ref),
     ...ending(deps, here, running, calls),
   };
 }

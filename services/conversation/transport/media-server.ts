@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocketServer, type WebSocket } from "ws";
+import { WebSocketServer, type RawData, type WebSocket } from "ws";
 import { PROVIDERS, type Provider } from "../../../shared/contracts/records/configuration.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import { arrivalAllowance } from "./arrival-allowance.ts";
 import { MAX_FRAME_BYTES } from "./leg-socket.ts";
 
 /** A request for a socket: whose it is and its one-use token. */
@@ -18,10 +20,17 @@ export interface MediaServerOptions<Ticket> {
   host: string;
   port: number;
   log: Log;
+  clock: Pick<Clock, "monotonicMs">;
+  /** Time in which a request must have arrived, ms; absent: REQUEST_MS. */
+  request_ms?: number;
   /** Sockets at once; further ones are answered 503. */
   maxSockets: number;
+  /** Whether the request's token is known here already: it is let in however many requests with other tokens are being looked into. */
+  isAwaited(knock: UpgradeRequest): boolean;
   admit(knock: UpgradeRequest): Promise<Ticket | null>;
   onSocket(socket: WebSocket, ticket: Ticket): void;
+  /** A socket sends more than any carrier may; it is cut, as if it had broken off. */
+  onFlood(ticket: Ticket): void;
 }
 
 /** The running server. */
@@ -33,7 +42,12 @@ export interface MediaServer {
 }
 
 const PING_MS = 20_000;
-const HEADERS_MS = 10_000;
+/** A request that has not arrived by then is answered 408 and closed. */
+const REQUEST_MS = 10_000;
+/** How often that is checked. */
+const CHECK_MS = 1000;
+/** Requests looked into at once whose token is not known here: of strangers, or of conversations that another process prepared. */
+const MAX_UNKNOWN = 1000;
 const ADDRESS = /^\/media\/([A-Z_]+)\/([0-9a-f]{32})\/?$/;
 
 const isProvider = (word: string): word is Provider => PROVIDERS.some((p) => p === word);
@@ -79,24 +93,44 @@ function keepAlive(server: WebSocketServer): () => void {
   return () => clearInterval(timer);
 }
 
+const bytesOf = (data: RawData): number =>
+  Array.isArray(data) ? data.reduce((sum, part) => sum + part.byteLength, 0) : data.byteLength;
+
+/** Cuts a socket that sends more than a carrier may, before it keeps other calls from being heard. */
+function boundArrivals(socket: WebSocket, clock: Pick<Clock, "monotonicMs">, onFlood: () => void): void {
+  const allows = arrivalAllowance(clock);
+  let cut = false;
+  const count = (data: RawData): void => {
+    if (cut || allows(bytesOf(data))) return;
+    cut = true;
+    socket.removeAllListeners("message"); // what is still in the buffers is not read
+    socket.terminate();
+    onFlood();
+  };
+  for (const kind of ["message", "ping", "pong"]) socket.on(kind, count);
+}
+
 /** Admits upgrades, within the bound of sockets, and opens their sockets. */
 function upgradeHandler<Ticket>(
-  { admit, onSocket, maxSockets, log }: MediaServerOptions<Ticket>,
+  { admit, isAwaited, onSocket, onFlood, maxSockets, log, clock }: MediaServerOptions<Ticket>,
   sockets: WebSocketServer,
   isRefusing: () => boolean,
 ): (request: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void> {
-  let admitting = 0;
+  const admitting = { awaited: 0, unknown: 0 };
+  const hasRoom = (kind: keyof typeof admitting): boolean =>
+    sockets.clients.size + admitting.awaited < maxSockets && (kind === "awaited" || admitting.unknown < MAX_UNKNOWN);
   return async (request, socket, head) => {
     const upgrade = upgradeRequestOf(request);
     if (!upgrade) {
       refuse(socket, 404);
       return;
     }
-    if (isRefusing() || sockets.clients.size + admitting >= maxSockets) {
+    const kind = isAwaited(upgrade) ? "awaited" : "unknown";
+    if (isRefusing() || !hasRoom(kind)) {
       refuse(socket, 503);
       return;
     }
-    admitting++;
+    admitting[kind]++;
     try {
       const ticket = await admit(upgrade);
       if (ticket === null) {
@@ -104,6 +138,7 @@ function upgradeHandler<Ticket>(
         return;
       }
       sockets.handleUpgrade(request, socket, head, (ws) => {
+        boundArrivals(ws, clock, () => onFlood(ticket));
         sockets.emit("connection", ws, request);
         onSocket(ws, ticket);
       });
@@ -114,7 +149,7 @@ function upgradeHandler<Ticket>(
       );
       refuse(socket, 503);
     } finally {
-      admitting--;
+      admitting[kind]--;
     }
   };
 }
@@ -123,12 +158,20 @@ function upgradeHandler<Ticket>(
 export async function startMediaServer<Ticket>(options: MediaServerOptions<Ticket>): Promise<MediaServer> {
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: MAX_FRAME_BYTES });
   const stopPings = keepAlive(sockets);
+  const { request_ms = REQUEST_MS } = options;
   let refusing = false;
   const onUpgrade = upgradeHandler(options, sockets, () => refusing);
 
-  const http = createServer({ headersTimeout: HEADERS_MS }, (_request, response) => {
-    response.writeHead(426, { upgrade: "websocket", connection: "close" }).end();
-  });
+  const http = createServer(
+    {
+      headersTimeout: request_ms,
+      requestTimeout: request_ms,
+      connectionsCheckingInterval: Math.min(CHECK_MS, request_ms),
+    },
+    (_request, response) => {
+      response.writeHead(426, { upgrade: "websocket", connection: "close" }).end();
+    },
+  );
   http.on("upgrade", (request, socket, head) => {
     socket.on("error", () => socket.destroy());
     void onUpgrade(request, socket, head);

@@ -6,6 +6,8 @@ import { handleOf, type CallDoc } from "../call/calls.model.ts";
 import type { Price } from "../carriers/carrier-port.ts";
 import { carrierItem, tableItem, conversationSeconds } from "./cost-item.ts";
 import { factsOf } from "../call/call-facts.ts";
+import { isCarrierPriced } from "../spend/spend-amounts.ts";
+import { settleSpend } from "../spend/spend-settlement.ts";
 import { PRICE_POLLS_SECONDS } from "../call/call-deadlines.ts";
 import type { DialerParts } from "../deps.ts";
 
@@ -33,11 +35,22 @@ async function charge(deps: DialerParts, call: CallDoc, item: CostItem): Promise
   await deps.calls.apply(priced(call._id, item));
 }
 
+/**
+ * The carrier has named the price of a closed call: what it took is counted at that. While it may yet, our own price stays reserved, also where the price
+ * table stands in by now: a sweep counts that (spend-settlement.ts).
+ */
+async function settlePriced(deps: DialerParts, { _id, order }: CallDoc): Promise<void> {
+  if (order?.spend_ceilings === undefined) return;
+  const call = await deps.calls.find(_id);
+  if (call?.closed_at !== undefined && isCarrierPriced(call)) await settleSpend(deps, call, false);
+}
+
 /** The carrier named its price in a callback, for the call of this name. It stands in for one of the price table. */
 export async function chargeReported(deps: DialerParts, ref: string, call_id: string, cost: Price): Promise<void> {
   const call = await deps.calls.find(ref);
-  if (!call || ![call.carrier_call_id, call.carrier_leg_id].includes(call_id) || call.cost_what === "carrier") return;
-  await charge(deps, call, carrierItem(cost, conversationSeconds(call)));
+  if (!call || ![call.carrier_call_id, call.carrier_leg_id].includes(call_id)) return;
+  if (call.cost_what !== "carrier") await charge(deps, call, carrierItem(cost, conversationSeconds(call)));
+  await settlePriced(deps, call);
 }
 
 /** The table's price of a conversation that the carrier names no price for. */
@@ -63,5 +76,6 @@ export async function pollPrice(deps: DialerParts, call: CallDoc): Promise<void>
       ? byTable(deps, call)
       : null;
   if (item) await charge(deps, call, item);
+  if (item || again === null) await settlePriced(deps, call);
   await deps.calls.apply(pricePolled(call._id, item ? null : again));
 }

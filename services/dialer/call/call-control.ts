@@ -1,14 +1,18 @@
 import type { Handlers, ParamsOf } from "../../../shared/bus/bus.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
-import { fail } from "../../../shared/errors.ts";
+import { codeOf, fail } from "../../../shared/errors.ts";
 import type { HangUpReason, MediaEnd } from "../../../shared/hangup-source.ts";
-import { isShortNumber } from "../../../shared/numbering/short-number.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { endEvidenceOf } from "./call-facts.ts";
 import { isLive, requestHangUp } from "./call-state-machine.ts";
 import { handleOf, type CallDoc, type StoredOrder } from "./calls.model.ts";
 import { callbackBase, type CallHandle } from "../carriers/carrier-port.ts";
+import { giveBackSpend } from "../spend/spend-admission.ts";
+import { longestSeconds } from "../spend/spend-amounts.ts";
+import { handedOnRef } from "../spend/spend-settlement.ts";
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
+import { admitLeg } from "../admission/leg-admission.ts";
 import type { DialerParts } from "../deps.ts";
 
 /** Asks the carrier to end a call that has a name there. DEPENDENCY_DOWN when it can't be reached. */
@@ -69,13 +73,27 @@ async function inProgress(deps: DialerParts, ref: string, what: string): Promise
   return { call: { ...call, order: call.order }, handle, provider: call.provider };
 }
 
-/** Transfers a live, answered call to another number. VALIDATION_FAILED when there is none, INVALID_PHONE_NUMBER for one of an emergency or short service. */
-async function transferCall(deps: DialerParts, ref: string, to: string): Promise<void> {
-  if (isShortNumber(to)) fail("INVALID_PHONE_NUMBER", "Calls are not transferred to emergency and short numbers.");
+/** Transfers a live, answered call to another number. VALIDATION_FAILED when there is none; INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED and FORBIDDEN where the leg is not admitted. */
+async function transferCall(
+  deps: DialerParts,
+  { call_ref: ref, to, from_variable }: ParamsOf<"dialer.transfer">,
+): Promise<void> {
   const { call, handle, provider } = await inProgress(deps, ref, "transferred");
-  await deps.carriers
-    .of(provider)
-    .transfer(handle, to, call.order.from, { base: callbackBase(deps.env, provider), call_ref: ref });
+  const now = deps.clock.now();
+  const answered_at = call.answered_at ?? now;
+  const seconds = longestSeconds(call.order.max_call_seconds) - (now.getTime() - answered_at.getTime()) / MS_PER_SECOND;
+  const reservation = { ref: handedOnRef(ref, now), seconds };
+  const refused = await admitLeg(deps, { ...call.order, kind: "transfer", to, from_variable, reservation });
+  if (refused !== null) fail(refused.code, `The call is not transferred: ${refused.why}.`);
+  try {
+    await deps.carriers
+      .of(provider)
+      .transfer(handle, to, call.order.from, { base: callbackBase(deps.env, provider), call_ref: ref });
+  } catch (error) {
+    // of another error nobody knows whether the leg came to be: it counts
+    if (codeOf(error) === "CALL_REFUSED") await giveBackSpend(deps, { ...call.order, ref: reservation.ref });
+    throw error;
+  }
 }
 
 /** Sends DTMF to the callee. VALIDATION_FAILED when there is no call in progress, NOT_AVAILABLE where the conversation's own channel does it. */
@@ -97,8 +115,8 @@ async function askAgain(deps: DialerParts, { call_ref, turn, language }: ParamsO
 
 /** The actions by which a conversation commands its call. */
 export const callCommands = (deps: DialerParts): Handlers<"dialer", "transfer" | "sendDtmf" | "askAgain"> => ({
-  async transfer({ call_ref, to }) {
-    await transferCall(deps, call_ref, to);
+  async transfer(params) {
+    await transferCall(deps, params);
     return {};
   },
   async sendDtmf({ call_ref, digits }) {

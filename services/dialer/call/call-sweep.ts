@@ -8,6 +8,7 @@ import type { CallDoc } from "./calls.model.ts";
 import { endCall } from "./call-control.ts";
 import { pollCall } from "./poll-carrier.ts";
 import { applyCallback } from "../callbacks/apply-callback.ts";
+import { sweepSpend } from "../spend/spend-settlement.ts";
 import { REPOLL_MS } from "./call-deadlines.ts";
 import type { DialerParts } from "../deps.ts";
 import type { RecordingWorker } from "../recordings/recording-worker.ts";
@@ -19,6 +20,8 @@ const CALLBACK_BATCH = 200;
 /** Calls polled in one pass, and at once: each poll may ask the carrier. */
 const POLL_BATCH = 100;
 const POLLS_AT_ONCE = 10;
+/** Reservations of spend are due after minutes: they are looked into with every n-th sweep only. */
+const SWEEPS_PER_SPEND = 6;
 /** Leases renewed at once, and calls read at a time. */
 const RENEWALS_AT_ONCE = 20;
 const RENEWAL_PAGE = 200;
@@ -88,7 +91,7 @@ export interface Loops {
   stop(): Promise<void>;
 }
 
-/** Starts the loops: leases; callbacks not yet applied and calls that are due; recordings. */
+/** Starts the loops: leases; callbacks not yet applied and calls that are due; reservations of spend; recordings. */
 export function startLoops(deps: DialerParts, recordings: RecordingWorker): Loops {
   const { clock, env, log } = deps;
   const start = (name: string, intervalMs: number, pass: () => Promise<boolean>): Loop =>
@@ -117,6 +120,10 @@ export function startLoops(deps: DialerParts, recordings: RecordingWorker): Loop
       await deps.unwritten.retry();
       const more = await reapply(deps);
       return (await pollDue(deps)) === POLL_BATCH || more;
+    }),
+    start("spend", env.SWEEP_INTERVAL_MS * SWEEPS_PER_SPEND, async () => {
+      await sweepSpend(deps);
+      return false;
     }),
     start("recordings", env.SWEEP_INTERVAL_MS, async () => {
       await recordings.pass();

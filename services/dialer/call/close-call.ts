@@ -4,6 +4,7 @@ import type { CallDoc } from "./calls.model.ts";
 import { nextPricePoll } from "../billing/charge.ts";
 import { factsOf } from "./call-facts.ts";
 import { afterCall } from "../recordings/expect-recording.ts";
+import { settleSpend } from "../spend/spend-settlement.ts";
 import { logCall } from "./call-log.ts";
 import type { DialerParts } from "../deps.ts";
 
@@ -55,13 +56,15 @@ async function settleLead(deps: DialerParts, call: CallDoc): Promise<void> {
   });
 }
 
-/** Settles the lead, then releases the number slot. Idempotent. Throws if either is unreachable; the call stays scheduled for retry. */
+/** Settles the lead, then releases the number slot, then counts what the call took. Idempotent. Throws if any of them is unreachable; the call stays scheduled for retry. */
 export async function closeCall(deps: DialerParts, call: CallDoc): Promise<void> {
   if (call.state !== "ENDED" || call.closed_at) return;
   await afterCall(deps, call);
   await settleLead(deps, call);
   await deps.peers.releaseSlot(call._id);
-  await deps.calls.apply(close(call._id, deps.clock.now(), nextPricePoll(deps, call)));
+  const priced_at = nextPricePoll(deps, call);
+  await settleSpend(deps, call, priced_at !== null);
+  await deps.calls.apply(close(call._id, deps.clock.now(), priced_at));
 }
 
 /** After the transition that ended a call: announces the end and closes the call. */

@@ -18,17 +18,8 @@ const live = (lease_seconds: number): Verdict => ({ verdict: "live", lease_secon
 const ALIVE_MS = 2000;
 const ALIVE_TRIES = 3;
 
-/** Facts of an ended call; where the conversation's node went silent, the facts it left are included. */
-async function endedVerdict(deps: DialerParts, call: CallDoc): Promise<Verdict> {
-  if (call.ended === "not_dialled") return { verdict: "never_dialled" };
-  if (call.holder === undefined) return { verdict: "ended", facts: factsOf(call, null) };
-  const { talk } = await deps.bus.call("conversation.salvage", { call_ref: call._id });
-  const facts = factsOf(call, talk);
-  return { verdict: "ended", facts: { ...facts, error: facts.error ?? conversationLost() } };
-}
-
 /**
- * Whether the node that leads a live call's conversation lives. Its silence counts as its death only to a process that has itself had bus and
+ * Whether the node that leads a call's conversation lives, and has that conversation or its end in hand. Its silence counts as its death only to a process that has itself had bus and
  * database for a whole lease: after an outage of either every owner is late with its lease, and most live.
  */
 async function ownerOf(deps: DialerParts, call: CallDoc, holder: string): Promise<"alive" | "gone" | "unknown"> {
@@ -41,6 +32,12 @@ async function ownerOf(deps: DialerParts, call: CallDoc, holder: string): Promis
       if (tries < ALIVE_TRIES && isFailure(error, "TIMEOUT")) continue;
       return deps.trust.trusted() ? "gone" : "unknown";
     }
+}
+
+/** The verdict where the node that leads the conversation lives, or may live; null: it is gone. */
+async function withOwner(deps: DialerParts, holder: string, call: CallDoc): Promise<Verdict | null> {
+  const owner = await ownerOf(deps, call, holder);
+  return owner === "gone" ? null : live(owner === "alive" ? deps.env.LEASE_SECONDS : SHORT_LEASE_SECONDS);
 }
 
 /**
@@ -63,9 +60,21 @@ async function liveVerdict(deps: DialerParts, call: CallDoc): Promise<Verdict> {
     await deps.calls.apply(ownLease(call._id, deps.nodeId));
     return live(deps.env.LEASE_SECONDS);
   }
-  const owner = await ownerOf(deps, call, call.holder);
-  if (owner === "gone") return endOrphan(deps, call);
-  return live(owner === "alive" ? deps.env.LEASE_SECONDS : SHORT_LEASE_SECONDS);
+  return (await withOwner(deps, call.holder, call)) ?? endOrphan(deps, call);
+}
+
+/**
+ * The verdict on a call that is over. Whoever led its conversation settles the attempt with all that was said, however late; only where that node is gone
+ * do the facts count that it left.
+ */
+async function endedVerdict(deps: DialerParts, call: CallDoc): Promise<Verdict> {
+  if (call.ended === "not_dialled") return { verdict: "never_dialled" };
+  if (call.holder === undefined) return { verdict: "ended", facts: factsOf(call, null) };
+  const owned = await withOwner(deps, call.holder, call);
+  if (owned) return owned;
+  const { talk } = await deps.bus.call("conversation.salvage", { call_ref: call._id });
+  const facts = factsOf(call, talk);
+  return { verdict: "ended", facts: { ...facts, error: facts.error ?? conversationLost() } };
 }
 
 /**

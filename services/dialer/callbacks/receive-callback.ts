@@ -9,8 +9,9 @@ import {
   type CallbackKind,
   type CarrierPort,
 } from "../carriers/carrier-port.ts";
+import { INBOUND_REFS } from "../carriers/signed-request.ts";
 import type { CarrierEventDoc } from "./carrier-events.model.ts";
-import { INBOUND_REFS, answerInbound } from "../inbound/answer-inbound.ts";
+import { answerInbound } from "../inbound/answer-inbound.ts";
 import { applyCallback } from "./apply-callback.ts";
 import { nextXmlReply } from "../media/document-turn.ts";
 import type { DialerParts } from "../deps.ts";

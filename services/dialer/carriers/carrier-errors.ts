@@ -1,4 +1,4 @@
-import { fail } from "../../../shared/errors.ts";
+import { fail, Failure } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/json.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import type { DialAnswer } from "./carrier-port.ts";
@@ -12,6 +12,7 @@ const BAD_PORT = "bad port";
 const TOO_MANY_STATUS = 429;
 /** A 403 may be about one call; the carrier's own code decides (credentialsRefused is for its judge too). */
 const UNAUTHORIZED_STATUS = 401;
+const FORBIDDEN_STATUS = 403;
 /** A proxy gave up waiting: the request may have reached the carrier. */
 const REQUEST_TIMEOUT_STATUS = 408;
 /** Longest wait a Retry-After is believed, in seconds. */
@@ -81,7 +82,7 @@ export const tooMany = ({ retry_after_seconds }: Refusal): DialAnswer => ({
 });
 
 /** The carrier refuses our account for every request: nothing rang, and nothing will until a person corrects the credentials. */
-export const credentialsRefused = (status: number): DialAnswer => ({
+export const credentialsRefused = (status: number): Extract<DialAnswer, { kind: "not_placed" }> => ({
   kind: "not_placed",
   retry_after_seconds: null,
   reason: `the carrier refuses the credentials (HTTP ${status})`,
@@ -93,6 +94,22 @@ export function unreachable(error: unknown): never {
   const code = error instanceof Refusal && error.code !== null ? `, code ${error.code}` : "";
   const why = error instanceof Refusal ? `HTTP ${error.status}${code}` : errorCodeOf(error);
   return fail("DEPENDENCY_DOWN", `The carrier does not answer (${why}); it will be asked again.`);
+}
+
+/** The carrier refuses our account; for whoever does not ask why, it could not be asked. */
+export class CredentialsRefused extends Failure {
+  readonly status: number;
+  constructor(status: number) {
+    super("DEPENDENCY_DOWN", `The carrier refuses the account's credentials (HTTP ${status}).`);
+    this.status = status;
+  }
+}
+
+/** Throws for a question about the account itself that got no answer, where a 401 and a 403 are about nothing but its credentials: CredentialsRefused, else DEPENDENCY_DOWN. */
+export function accountUnanswered(error: unknown): never {
+  if (error instanceof Refusal && [UNAUTHORIZED_STATUS, FORBIDDEN_STATUS].includes(error.status))
+    throw new CredentialsRefused(error.status);
+  return unreachable(error);
 }
 
 /** A command about a call that the carrier refused (CALL_REFUSED), or that never reached it, or when it was too busy (DEPENDENCY_DOWN). */

@@ -271,11 +271,12 @@ export interface CarrierPort {
   recordingsOf(call: CallHandle): Promise<CarrierRecording[]>;
   /** The call now; null: the carrier knows none of this id. DEPENDENCY_DOWN when it can't be reached. */
   fetch: (call: CallHandle) => Promise<CarrierCall | null>;
-  /** The calls of an attempt whose answer was lost: by our reference where the carrier keeps it, else those between these numbers that were created in the span
-   *  (both ends included, give or take the carrier's clock). DEPENDENCY_DOWN. */
+  /** The calls of an attempt whose answer was lost: by our reference where the carrier keeps it, else those between these numbers that were created in the span (both ends included, give or take the carrier's clock). DEPENDENCY_DOWN. */
   find(sought: { call_ref: string; to: string; from: string; since: Date; until: Date }): Promise<CarrierCall[]>;
-  /** True when the carrier signed this request; `now` for carriers that sign the time. */
-  verify(request: SignedRequest, now: Date): boolean;
+  /** True where the account holds this number (E.164): calls may come in and go out over it. DEPENDENCY_DOWN when the carrier can't be asked. */
+  holds(phone_number: string): Promise<boolean>;
+  /** True when the carrier signed this request for this `ref`; `now` for carriers that sign the time. */
+  verify(request: SignedRequest & Pick<RawCallback, "ref">, now: Date): boolean;
   /** True when the carrier signed this WebSocket upgrade, or when it signs none and the address's token must do. */
   verifyUpgrade(request: Pick<SignedRequest, "path" | "headers">): boolean;
   /** VALIDATION_FAILED when the callback lacks what every callback has. */
@@ -288,9 +289,7 @@ export interface CarrierPort {
   inbound(request: SignedRequest): InboundCall | null;
   /** Acts on an inbound call: by the document, or by commands and an empty document. DEPENDENCY_DOWN, CALL_REFUSED. */
   answerInbound(call: InboundCall, decision: InboundDecision): Promise<AnswerDocument>;
-  /** For carriers that take commands: goes on with what settleInbound began (a message, then the end; the answer, then the transfer) when one of that
-   *  call's callbacks says that it is time. To be called with every callback that was verified; others, and repeats, do nothing. DEPENDENCY_DOWN:
-   *  the carrier is to call back again. */
+  /** For carriers that take commands: goes on with what settleInbound began (a message, then the end; the answer, then the transfer) when one of that call's callbacks says that it is time. To be called with every callback that was verified; others, and repeats, do nothing. DEPENDENCY_DOWN: the carrier is to call back again. */
   continueInbound?(request: SignedRequest): Promise<void>;
 }
 

@@ -2,6 +2,9 @@ import { timingSafeEqual } from "node:crypto";
 import { fail } from "../../../shared/errors.ts";
 import type { SignedRequest } from "./carrier-port.ts";
 
+/** The word in our numbers' addresses in place of a call's name: the carrier reports an inbound call. */
+export const INBOUND_REFS: ReadonlySet<string> = new Set(["new", "inbound"]);
+
 /** A header of a request, in whatever letters its name came; "" where there is none. */
 export const headerOf = (headers: SignedRequest["headers"], sought: string): string =>
   Object.entries(headers).find(([name]) => name.toLowerCase() === sought)?.[1] ?? "";

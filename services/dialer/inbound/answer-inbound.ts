@@ -1,6 +1,7 @@
 import type { ResultOf } from "../../../shared/bus/bus.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
+import type { SpendCeilings } from "../../../shared/contracts/records/spend.ts";
 import type { RawCallback } from "../../../shared/contracts/dialer.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
 import { sha256, uuidOf } from "../../../shared/ids.ts";
@@ -16,16 +17,17 @@ import {
 } from "../carriers/carrier-port.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import { acceptedOf, connectInbound, inboundRef } from "./connect-inbound.ts";
-import { blocked, judgeInbound } from "./inbound-gate.ts";
+import { admitLeg } from "../admission/leg-admission.ts";
+import { reserveSpend } from "../spend/spend-admission.ts";
+import { longestSeconds } from "../spend/spend-amounts.ts";
+import { redirectRef } from "../spend/spend-settlement.ts";
+import { blocked, judgeInbound, type InboundRuling } from "./inbound-gate.ts";
 import type { DialerParts } from "../deps.ts";
 
 /** A callback about an inbound call, its kind checked. */
 export type InboundCallback = RawCallback & { kind: CallbackKind };
 
 type Number = NonNullable<ResultOf<"numbers.called">["number"]>;
-
-/** The word in our numbers' addresses in place of a call's name: the carrier reports an inbound call. */
-export const INBOUND_REFS: ReadonlySet<string> = new Set(["new", "inbound"]);
 
 /** Another node that judged a call gets this long to answer it; after that it is taken for dead. */
 const ANSWERING_MS = 10_000;
@@ -38,6 +40,19 @@ const storedPlan = (plan: InboundPlan | null): InboundPlan | null =>
     ...plan,
     configuration: plan.configuration && { ...plan.configuration, pre_checks: [], rate_limit_whitelist: [] },
   };
+
+/** The spend ceilings that a call counts for; null: none. */
+async function ceilingsOf(
+  { bus }: DialerParts,
+  { reseller_id, merchant_id }: Pick<InboundCallDoc, "reseller_id" | "merchant_id">,
+): Promise<SpendCeilings | null> {
+  const merchant_ids = merchant_id === null ? [] : [merchant_id];
+  const reseller_ids = reseller_id === null ? [] : [reseller_id];
+  const { ceilings = [] } = await bus.call("merchants.pauses", { merchant_ids, reseller_ids });
+  const of = new Map(ceilings.map(({ id, spend_ceiling }) => [id, spend_ceiling]));
+  const [merchant, reseller] = [of.get(merchant_id ?? ""), of.get(reseller_id ?? "")];
+  return merchant || reseller ? { ...(merchant ? { merchant } : {}), ...(reseller ? { reseller } : {}) } : null;
+}
 
 /** The call's document with its route: whose number, which template. */
 async function storeInboundCall(deps: DialerParts, raw: InboundCallback, call: InboundCall): Promise<InboundCallDoc> {
@@ -54,6 +69,11 @@ async function storeInboundCall(deps: DialerParts, raw: InboundCallback, call: I
         template_id: number.inbound_template_id,
       })
     : { plan: null };
+  const tenant = {
+    reseller_id: number?.reseller_id ?? plan?.reseller_id ?? null,
+    merchant_id: number?.merchant_id ?? plan?.merchant_id ?? null,
+  };
+  const spend_ceilings = plan ? await ceilingsOf(deps, tenant) : null;
   return deps.inboundCalls.store({
     _id: id,
     provider: raw.provider,
@@ -61,10 +81,10 @@ async function storeInboundCall(deps: DialerParts, raw: InboundCallback, call: I
     from: call.from,
     to: call.to,
     number_id: number?.id ?? null,
-    reseller_id: number?.reseller_id ?? plan?.reseller_id ?? null,
-    merchant_id: number?.merchant_id ?? plan?.merchant_id ?? null,
+    ...tenant,
     template_id: plan?.template_id ?? null,
     plan: storedPlan(plan),
+    ...(spend_ceilings ? { spend_ceilings } : {}),
     created_at: deps.clock.now(),
   });
 }
@@ -72,6 +92,31 @@ async function storeInboundCall(deps: DialerParts, raw: InboundCallback, call: I
 async function isBlacklisted(deps: DialerParts, { plan, from }: InboundCallDoc): Promise<boolean> {
   if (!plan?.configuration?.enforce_blacklist || from === null) return false;
   return deps.peers.isBlacklisted({ reseller_id: plan.reseller_id, phone_number: from });
+}
+
+/** A ruling whose redirect is admitted as every other leg; else the call is rejected. */
+async function withAdmittedRedirect(
+  deps: DialerParts,
+  { _id, plan, to, merchant_id, spend_ceilings }: InboundCallDoc,
+  ruling: InboundRuling,
+): Promise<InboundRuling> {
+  const c = plan?.configuration;
+  if (ruling.verdict !== "REDIRECTED" || !plan || !c || c.inbound_redirect_number === null) return ruling;
+  const { enforce_blacklist, enable_international_call, inbound_redirect_number } = c;
+  const leg = { from: to, reseller_id: plan.reseller_id, merchant_id, enforce_blacklist, enable_international_call };
+  const reservation = { ref: redirectRef(inboundRef(_id)), seconds: longestSeconds(plan.max_call_seconds) };
+  const spend = spend_ceilings ? { spend_ceilings, reservation } : {};
+  const refused = await admitLeg(deps, { ...leg, ...spend, kind: "redirect", to: inbound_redirect_number });
+  return refused === null ? ruling : { ...ruling, verdict: "REJECTED" };
+}
+
+/** A ruling whose acceptance is reserved under its spend ceilings; else the call is blocked. */
+async function withReservation(deps: DialerParts, doc: InboundCallDoc, ruling: InboundRuling): Promise<InboundRuling> {
+  const { _id, plan, reseller_id, merchant_id, spend_ceilings } = doc;
+  if (ruling.verdict !== "ACCEPTED" || !plan || reseller_id === null || !spend_ceilings) return ruling;
+  const leg = { ref: inboundRef(_id), to: null, seconds: longestSeconds(plan.max_call_seconds) };
+  const reached = await reserveSpend(deps, { reseller_id, merchant_id, spend_ceilings, ...leg });
+  return reached === null ? ruling : blocked(plan, doc.to, "spend_ceiling");
 }
 
 /** Judges a call once; later requests get the same verdict. `mine`: it was judged here and now. */
@@ -84,7 +129,7 @@ async function judgeOnce(deps: DialerParts, doc: InboundCallDoc): Promise<{ doc:
       ? deps.inboundCalls.countEarlier(doc, configuration.inbound_caller_window_seconds)
       : null,
   ]);
-  const ruling = judgeInbound({
+  const judged = judgeInbound({
     at: doc.created_at,
     to: doc.to,
     known: doc.number_id !== null,
@@ -92,6 +137,7 @@ async function judgeOnce(deps: DialerParts, doc: InboundCallDoc): Promise<{ doc:
     listed,
     earlier,
   });
+  const ruling = await withAdmittedRedirect(deps, doc, await withReservation(deps, doc, judged));
   const now = await deps.inboundCalls.judge(
     doc._id,
     ruling,
@@ -130,7 +176,11 @@ async function decisionOf(deps: DialerParts, doc: InboundCallDoc, call: InboundC
   try {
     return await connectInbound(deps, accepted, call);
   } catch {
-    const ruling = blocked(doc.plan, doc.to, "unavailable");
+    const wanted = blocked(doc.plan, doc.to, "unavailable");
+    const ruling = await withAdmittedRedirect(deps, doc, wanted).catch(() => ({
+      ...wanted,
+      verdict: "REJECTED" as const,
+    }));
     return blockOf((await deps.inboundCalls.overrule(doc._id, ruling)) ?? { ...doc, ...ruling, reason: "unavailable" });
   }
 }

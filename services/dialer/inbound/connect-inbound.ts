@@ -57,8 +57,11 @@ function orderOf({ doc, plan, number_id, reseller_id, lead_id }: Accepted): Stor
     dial_until: null,
     record: plan.configuration?.record_calls ?? false,
     voicemail_action: "continue",
-    enforce_blacklist: false,
+    enforce_blacklist: plan.configuration?.enforce_blacklist ?? true,
+    ...(plan.configuration?.enable_international_call === false ? { enable_international_call: false } : {}),
+    ...(plan.configuration?.transfer_numbers?.length ? { transfer_numbers: plan.configuration.transfer_numbers } : {}),
     max_call_seconds: plan.max_call_seconds,
+    ...(doc.spend_ceilings ? { spend_ceilings: doc.spend_ceilings } : {}),
   };
 }
 

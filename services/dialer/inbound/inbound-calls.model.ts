@@ -1,5 +1,6 @@
 import { Schema } from "mongoose";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
+import type { SpendCeilings } from "../../../shared/contracts/records/spend.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { BlockReason, InboundVerdict } from "../../../shared/contracts/records/inbound.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
@@ -22,6 +23,8 @@ export interface InboundCallDoc {
   template_id: string | null;
   /** The template and configuration as they stood when it was judged. */
   plan: InboundPlan | null;
+  /** The ceilings that it counts for, as they stood then; absent: none. */
+  spend_ceilings?: SpendCeilings;
   created_at: Date;
   /** Absent until it was judged. */
   verdict?: InboundVerdict;
@@ -50,6 +53,7 @@ export const inboundCallSchema = new Schema<InboundCallDoc>(
     merchant_id: { type: String, default: null },
     template_id: { type: String, default: null },
     plan: { type: Free, default: null },
+    spend_ceilings: Free,
     created_at: { type: Date, required: true },
     verdict: String,
     reason: String,

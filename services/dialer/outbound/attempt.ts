@@ -9,15 +9,15 @@ import { intent, isSame } from "../call/new-calls.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import {
   releaseForBusyCallee,
-  checkBlacklist,
   checkCallingWindow,
   checkCarrier,
   checkCredentials,
+  checkLeg,
   checkOtherCalls,
   checkLease,
-  checkShortNumber,
   checkSlot,
   firstStop,
+  reserveForDial,
 } from "./dial-checks.ts";
 import { finishCall } from "../call/close-call.ts";
 import { checkCalleeCap } from "./callee-cap.ts";
@@ -34,6 +34,7 @@ import {
   type EarlyStop,
   type Release,
 } from "./early-stop.ts";
+import { giveBackUndialled } from "../spend/spend-settlement.ts";
 import { INTENT_DEADLINE_MS } from "../call/call-deadlines.ts";
 import type { DialerParts } from "../deps.ts";
 
@@ -66,7 +67,7 @@ async function beforeIntent(
 ): Promise<{ media: Prepared; permit: DialPermit | null } | EarlyStop> {
   try {
     const [unfit, slotLost, otherCall, capped] = await Promise.all([
-      firstStop(deps, order, [checkShortNumber, checkCarrier, checkCallingWindow, checkBlacklist]),
+      firstStop(deps, order, [checkCarrier, checkCallingWindow, checkLeg]),
       checkSlot(deps, order),
       checkOtherCalls(deps, order),
       checkCalleeCap(deps, order),
@@ -77,7 +78,7 @@ async function beforeIntent(
     const checked = await runPreChecks(deps, order, lease);
     if ("kind" in checked) return checked;
     if (checked.waited) {
-      const changed = await firstStop(deps, order, [checkCallingWindow, checkBlacklist]);
+      const changed = await firstStop(deps, order, [checkCallingWindow, checkLeg]);
       if (changed) return changed;
     }
     const media = await prepare(deps, order, checked.payload);
@@ -86,10 +87,16 @@ async function beforeIntent(
       checkCarrier,
       checkLease(takenMs),
       checkCredentials,
+      reserveForDial,
     ]);
     if (late) return late;
-    const permit = await acquirePermit(deps, order, takenMs);
-    return permit !== null && "kind" in permit ? permit : { media, permit };
+    const permit = await acquirePermit(deps, order, takenMs).catch(async (error: unknown) => {
+      await giveBackUndialled(deps, order);
+      throw error;
+    });
+    if (permit === null || !("kind" in permit)) return { media, permit };
+    await giveBackUndialled(deps, order);
+    return permit;
   } catch (error) {
     deps.log.warn(
       { lead_id: order.lead_id, claim_no: order.claim_no, error: errorForLog(error) },
@@ -183,14 +190,14 @@ async function upToIntent(deps: DialerParts, order: DialJob, lease: LeadLease): 
   await permit.near();
   if (deps.draining.aborted || lease.lost.aborted) {
     const stop: EarlyStop = lease.lost.aborted ? { kind: "lost" } : releaseForShutdown(deps.clock.now());
-    await Promise.all([permit.unused(), stopEarly(deps, order, stop)]);
+    await Promise.all([permit.unused(), stopEarly(deps, order, stop), giveBackUndialled(deps, order)]);
     return null;
   }
   const intentMs = deps.clock.monotonicMs();
   const now = deps.clock.now();
   const call = intent(order, deps.nodeId, now, plusMs(now, INTENT_DEADLINE_MS), clear.media.kind);
   if (!(await writeIntent(deps, order, call))) {
-    await permit.unused();
+    await Promise.all([permit.unused(), giveBackUndialled(deps, order)]);
     return null;
   }
   if (clear.permit !== null) deps.permitPace.intentTook(deps.clock.monotonicMs() - intentMs);

@@ -1,11 +1,13 @@
 import { noFacts } from "../../../shared/contracts/records/attempt.ts";
-import { isShortNumber } from "../../../shared/numbering/short-number.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
-import { CALLEE_BUSY } from "../../../shared/contracts/records/explanation.ts";
+import { CALLEE_BUSY, SPEND_CEILING } from "../../../shared/contracts/records/explanation.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import { ringSeconds } from "../call/call-deadlines.ts";
+import { admitLeg } from "../admission/leg-admission.ts";
 import type { DialerParts } from "../deps.ts";
+import { reserveSpend } from "../spend/spend-admission.ts";
+import { longestSeconds } from "../spend/spend-amounts.ts";
 import { releaseForShutdown, type EarlyStop, type Release } from "./early-stop.ts";
 
 /** One check of an attempt before its intent; null: it passes. */
@@ -39,28 +41,13 @@ export const checkCredentials: Check = async ({ breakers }, { provider }) => {
     : { kind: "release", due_at: until, reason: "the carrier refuses the account's credentials" };
 };
 
-/** What refuses a number of an emergency or short service, for people. */
-export const NEVER_CALLED = "the number is one of an emergency or short service, which is never called";
-
-/** The number is none of an emergency or short service, whatever else allows it. */
-export const checkShortNumber: Check = (_, { to }) =>
-  Promise.resolve(
-    isShortNumber(to)
-      ? {
-          kind: "settle",
-          facts: {
-            ...noFacts("not_dialled"),
-            dropped_as: "NUMBER_UNAVAILABLE",
-            error: { code: "NUMBER_UNAVAILABLE", message: NEVER_CALLED },
-          },
-        }
-      : null,
-  );
-
-/** The number was not put on the blacklist since the lead was queued. */
-export const checkBlacklist: Check = async ({ peers }, { enforce_blacklist, reseller_id, merchant_id, to }) => {
-  if (!enforce_blacklist || !(await peers.isBlacklisted({ reseller_id, merchant_id, phone_number: to }))) return null;
-  return { kind: "settle", facts: { ...noFacts("not_dialled"), dropped_as: "BLACKLISTED" } };
+/** The leg of the attempt is admitted: the deployment calls such numbers, and it was not put on the blacklist since the lead was queued. */
+export const checkLeg: Check = async (deps, order) => {
+  const refused = await admitLeg(deps, { ...order, kind: "dial" });
+  if (refused === null) return null;
+  const { outcome, why } = refused;
+  const error = outcome === "BLACKLISTED" ? {} : { error: { code: outcome, message: why } };
+  return { kind: "settle", facts: { ...noFacts("not_dialled"), dropped_as: outcome, ...error } };
 };
 
 /** A lead that waits for the end of a former call is looked at again no sooner than this. */
@@ -125,3 +112,21 @@ export const checkLease =
     if (clock.monotonicMs() - takenMs < env.LEASE_SECONDS * 1000 * TRUSTED_PART) return null;
     return (await peers.renewLease(order)).done ? null : { kind: "lost" };
   };
+
+/** A lead that does not fit under a spend ceiling is looked at again after this long: calls under way may take less than is reserved for them. */
+const SPEND_PAUSE_MS = 60_000;
+/** The same where that has to wait for the period's end, or for a price: the ceiling may be raised meanwhile. */
+const SPEND_RECHECK_MS = 3_600_000;
+
+/** The worst case of the attempt is reserved under its spend ceilings; else the lead waits. */
+export const reserveForDial: Check = async (deps, order) => {
+  const { lead_id, claim_no, max_call_seconds } = order;
+  const seconds = longestSeconds(max_call_seconds);
+  const reached = await reserveSpend(deps, { ...order, ref: callRef(lead_id, claim_no), seconds });
+  if (reached === null) return null;
+  const now = deps.clock.now();
+  const soon = reached.until === null && reached.what !== "price";
+  const again = plusMs(now, soon ? SPEND_PAUSE_MS : SPEND_RECHECK_MS);
+  const ends = reached.until === null ? again : new Date(reached.until);
+  return { kind: "release", due_at: ends < again ? ends : again, reason: SPEND_CEILING };
+};

@@ -3,7 +3,7 @@ import { Errors } from "moleculer";
 import type { ActionName, Bus, ParamsOf } from "../../../shared/bus/bus.ts";
 import type { By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
-import type { Identifier } from "./bearer.ts";
+import { bearerOf, type Identifier } from "./bearer.ts";
 import { parseJson, readBytes } from "../http/body.ts";
 import { answer, answerJson, type Exchange, type Handler, type Refuser } from "../http/exchange.ts";
 import type { Limits } from "../http/request-limits.ts";
@@ -48,8 +48,10 @@ export async function identifyAsker(
   { identifier, limits }: EndpointParts,
 ): Promise<By | null> {
   if (row.roles === "public") return null;
-  const by = await identifier.identify(exchange.bus, exchange.req.headers.authorization);
-  limits.countRequest(exchange.res, by);
+  const by = await identifier.identify(exchange.bus, exchange.req.headers.authorization, () =>
+    limits.checkBadTokens(exchange.req),
+  );
+  limits.countRequest(exchange.res, by, row.cost ?? 1);
   const why = refuse(row, by);
   if (why !== null) fail("FORBIDDEN", why);
   return by;
@@ -77,9 +79,13 @@ export function endpoint(row: Row, parts: EndpointParts): Handler {
       const body = row.body === undefined ? undefined : parseJson(await readBytes(exchange.req), exchange.req.headers);
       const given = { body, ...givenWithoutBody(exchange) };
       const params = reader.read(given, by);
+      const token = row.bearer === undefined ? null : bearerOf(exchange.req.headers.authorization);
+      if (row.clientAddress !== undefined) params[row.clientAddress] = parts.limits.addressOf(exchange.req);
+      if (row.bearer !== undefined) params[row.bearer] = token;
       if (row.guard) await ask(exchange.bus, row.guard, reader.forGuard(given, by));
       const result = await ask(exchange.bus, row.action, params);
       succeeded?.();
+      if (token !== null) parts.identifier.end(token);
       answerRow(row, exchange.res, result);
     } catch (error) {
       parts.refused(exchange, error, { answers: row.answers, body: row.body });

@@ -1,9 +1,15 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { By } from "../../../shared/contracts/records/identity.ts";
-import { fail, type ValidationIssue } from "../../../shared/errors.ts";
+import { fail, failEmptyChange, type ValidationIssue } from "../../../shared/errors.ts";
 import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
-import { pathNames, type Row } from "../routes/row.ts";
+import { besideBody, pathNames, type Row } from "../routes/row.ts";
 import { isRecord } from "../../../shared/json.ts";
+
+/** A header that says nothing is a client's mistake, wherever it stands: without it the request would not be what the client means. */
+const refuseEmpty = (header: string, name: string): never =>
+  fail("VALIDATION_FAILED", `The header ${header} is empty; leave it out or give it a value.`, {
+    errors: [{ path: name, message: "must NOT have fewer than 1 characters" }],
+  });
 
 /** What came in with a request: the parsed body (undefined: none), the path's values, the query and the headers. */
 export interface Given {
@@ -42,7 +48,7 @@ const invalid = (errors: ValidationIssue[]): never =>
     { errors },
   );
 
-/** Query parameters by name, each once and only those the row knows. An empty value counts as not given. */
+/** Query parameters by name, each once and only those the row knows. An empty value is refused: it would be no filter, where the client means one. */
 function readQuery(
   query: URLSearchParams,
   known: readonly string[],
@@ -53,7 +59,8 @@ function readQuery(
   for (const [name, text] of query) {
     if (!known.includes(name)) issues.push({ path: name, message: "is not a known query parameter" });
     else if (values.has(name)) issues.push({ path: name, message: "is given more than once" });
-    else if (text !== "") values.set(name, coerce(text, properties[name] ?? {}));
+    else if (text === "") issues.push({ path: name, message: "is empty; leave it out or give it a value" });
+    else values.set(name, coerce(text, properties[name] ?? {}));
   }
   if (issues.length > 0) invalid(issues);
   return Object.fromEntries(values);
@@ -62,7 +69,7 @@ function readQuery(
 /** Whether a row's body may be left out: all its fields may. A row that changes a thing is no such; it needs one field at least. */
 export function isBodyOptional(row: Row): boolean {
   if (row.body !== "*" || row.method !== "POST") return false;
-  const beside = new Set(["by", ...pathNames(row.path), ...(row.query ?? []), ...Object.values(row.headers ?? {})]);
+  const beside = besideBody(row);
   return requiredOf(schemasOf(row.action).params).every((name) => beside.has(name));
 }
 
@@ -72,12 +79,13 @@ export function paramsReader(row: Row): ParamsReader {
   const guarded = row.guard ? propertiesOf(schemasOf(row.guard).params) : {};
   const fromPath = pathNames(row.path);
   const fromHeaders = Object.entries(row.headers ?? {});
-  const notTheBodys = new Set(["by", ...fromPath, ...(row.query ?? []), ...fromHeaders.map(([, name]) => name)]);
+  const notTheBodys = besideBody(row);
   const optional = isBodyOptional(row);
 
   const readBody = (body: unknown): Record<string, unknown> => {
     if (row.body === undefined || (body === undefined && optional)) return {};
     if (!isRecord(body)) return invalid([{ path: "", message: "must be a JSON object" }]);
+    if (row.method === "PUT" && Object.keys(body).length === 0) return failEmptyChange();
     if (row.body !== "*") return { [row.body]: body };
     const foreign = Object.keys(body).filter((name) => notTheBodys.has(name));
     return foreign.length > 0
@@ -93,6 +101,7 @@ export function paramsReader(row: Row): ParamsReader {
     Object.fromEntries(
       fromHeaders.flatMap(([header, name]) => {
         const value = given.headers[header];
+        if (value === "") refuseEmpty(header, name);
         return value === undefined ? [] : [[name, coerce(String(value), properties[name] ?? {})]];
       }),
     );

@@ -15,6 +15,8 @@ const IN_FLIGHT = 3;
 const GIVE_UP_AFTER = 3;
 /** A connection on which nothing moves for this long is cut. */
 const IDLE_MS = 60_000;
+/** Rows that cost one unit of the tenant's allowance. */
+const ROWS_PER_UNIT = 10;
 /** How long a client that was answered early may go on sending before its connection is closed. */
 const LINGER_MS = 5000;
 
@@ -46,7 +48,13 @@ function withStatus(row: Row, { index: _index, ...outcome }: Outcome): Outcome {
 }
 
 /** Hands batches to the row's action. It never rejects: where the action fails as a whole, each row of the batch is refused with the reason. */
-function pusher(row: Row, exchange: Exchange, shared: Record<string, unknown>, onReplay: () => void): Pusher {
+function pusher(
+  row: Row,
+  exchange: Exchange,
+  shared: Record<string, unknown>,
+  charge: (rows: number) => void,
+  onReplay: () => void,
+): Pusher {
   const [, keyName] = Object.entries(row.headers ?? {})[0] ?? [];
   const key = keyName === undefined ? undefined : shared[keyName];
   let batches = 0,
@@ -66,6 +74,11 @@ function pusher(row: Row, exchange: Exchange, shared: Record<string, unknown>, o
     async push(rows) {
       const values = rows.flatMap((r) => ("value" in r ? [r.value] : []));
       let outcomes: Outcome[] = [];
+      try {
+        charge(rows.length);
+      } catch (error) {
+        return rows.map((r) => refusal(row, exchange, "value" in r ? error : r.error));
+      }
       if (values.length > 0 && failed < GIVE_UP_AFTER) {
         try {
           outcomes = await call(values);
@@ -88,6 +101,12 @@ async function inOrder(before: Promise<void>, outcomes: Promise<Outcome[]>, out:
   await out.write(await outcomes);
 }
 
+/** Lets the process attend to others. */
+const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
 async function run(
   exchange: Exchange,
   batches: AsyncIterable<BulkRow[]>,
@@ -103,6 +122,7 @@ async function run(
       last.catch(() => undefined); // handled below
       written.push(last);
       if (written.length >= IN_FLIGHT) await written.shift();
+      await nextTurn(); // rows that are refused at once wait for nothing: without it a whole body would go before others are answered
       if (exchange.res.destroyed) return; // the client has disconnected: the rest is not pushed
     }
   } finally {
@@ -141,7 +161,10 @@ export function bulkEndpoint(row: Row, parts: EndpointParts): Handler {
       const replayed = (): void => {
         if (!res.headersSent) res.setHeader("Idempotency-Replayed", "true");
       };
-      await run(exchange, batchesOf(req, form), pusher(row, exchange, shared, replayed), out);
+      const charge = (rows: number): void => {
+        if (by !== null) parts.limits.countRequest(res, by, Math.ceil(rows / ROWS_PER_UNIT));
+      };
+      await run(exchange, batchesOf(req, form), pusher(row, exchange, shared, charge, replayed), out);
       out.end();
     } catch (error) {
       if (res.destroyed || req.socket.destroyed) return; // the client went away

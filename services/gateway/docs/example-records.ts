@@ -4,6 +4,7 @@ export const SAMPLE = {
   merchant_id: "8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21",
   template_id: "7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00",
   configuration_id: "1d2e3f40-5a6b-4c7d-8e9f-a0b1c2d3e4f5",
+  secret: "CRM_TOKEN",
   number_id: "c0ffee00-1234-4abc-8def-0123456789ab",
   user_id: "5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170",
   s2s_token_id: "9a8b7c6d-5e4f-4a3b-82c1-d0e9f8a7b6c5",
@@ -27,8 +28,10 @@ export const times = { created_at: TIME, updated_at: TIME };
 /** The owner of every record. */
 export const scope = { reseller_id, merchant_id };
 
+/** What calls may take: started minutes, and money in COST_CURRENCY. */
+export const CEILING = { per_day: { minutes: 50_000 }, per_month: { money: 20_000 } };
 /** A reseller. */
-export const RESELLER = { id: reseller_id, name: "Acme Voice", is_active: true, ...times };
+export const RESELLER = { id: reseller_id, name: "Acme Voice", is_active: true, spend_ceiling: null, ...times };
 /** A merchant. */
 export const MERCHANT = {
   id: merchant_id,
@@ -39,6 +42,7 @@ export const MERCHANT = {
   paused: null,
   test_numbers: [],
   max_calls_per_callee: null,
+  spend_ceiling: null,
   ...times,
 };
 /** Who stopped calling, when and why. */
@@ -172,8 +176,12 @@ export const CONFIGURATION = {
   rate_limit_whitelist: [],
   pre_checks: [],
   duplicates: null,
+  transfer_numbers: [],
   ...times,
 };
+
+/** A secret, without its value. */
+export const SECRET = { name: SAMPLE.secret, ...scope, ...times };
 
 /** An outbound number. */
 export const NUMBER = {

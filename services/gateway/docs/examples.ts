@@ -36,6 +36,11 @@ const push = {
 
 const IDENTITY: Record<string, Example> = {
   "POST /login": { request: { email: SAMPLE.email, password: SAMPLE.password }, response: records.LOGIN },
+  "POST /logout": {},
+  "POST /password": {
+    request: { current_password: SAMPLE.password, new_password: "a long second password" },
+    response: records.LOGIN,
+  },
   "POST /s2s-token": { request: { name: "order system", role: "merchant", ...scope }, response: records.ISSUED },
   "GET /s2s-tokens": {
     needs: ["s2s_token_id"],
@@ -76,8 +81,8 @@ const TENANTS: Record<string, Example> = {
   "GET /resellers/{id}": { path: { id: reseller_id }, response: records.RESELLER },
   "PUT /resellers/{id}": {
     path: { id: reseller_id },
-    request: { name: "Acme Voice Ltd." },
-    response: { ...records.RESELLER, name: "Acme Voice Ltd." },
+    request: { name: "Acme Voice Ltd.", spend_ceiling: records.CEILING },
+    response: { ...records.RESELLER, name: "Acme Voice Ltd.", spend_ceiling: records.CEILING },
   },
   "DELETE /resellers/{id}": { path: { id: reseller_id } },
   "POST /merchants": {
@@ -146,6 +151,13 @@ const FLOWS: Record<string, Example> = {
       duplicates: { within_hours: 24, policy: "answer_first" },
     },
   },
+  "PUT /secrets/{name}": {
+    path: { name: SAMPLE.secret },
+    request: { ...scope, value: "Bearer crm-4f6e1d" },
+    response: records.SECRET,
+  },
+  "GET /secrets": { needs: ["secret"], query: { merchant_id }, response: listOf("secrets", records.SECRET) },
+  "DELETE /secrets/{name}": { path: { name: SAMPLE.secret }, query: scope },
   "DELETE /configurations/{config_id}": { path: { config_id: SAMPLE.configuration_id } },
 };
 

@@ -20,7 +20,7 @@ const WITH_BODY: readonly ErrorCode[] = ["MALFORMED_JSON", "UNSUPPORTED_MEDIA_TY
 
 /** Every way a row fails: status -> codes, lowest status first. */
 export function failuresOf(row: Row): [number, ErrorCode[]][] {
-  const takesInput = row.body !== undefined || row.query !== undefined;
+  const takesInput = row.body !== undefined || row.query !== undefined || row.path.includes("{");
   const codes: ErrorCode[] = [
     ...(takesInput ? ["VALIDATION_FAILED" as const] : []),
     ...(row.body === undefined ? [] : WITH_BODY),
@@ -31,7 +31,11 @@ export function failuresOf(row: Row): [number, ErrorCode[]][] {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes)
     byStatus.set(statusOf(code, row.answers), [...(byStatus.get(statusOf(code, row.answers)) ?? []), code]);
-  if (row.answers === "push") byStatus.get(statusOf("PAYLOAD_INVALID", row.answers))?.unshift("VALIDATION_FAILED");
+  if (row.answers === "push") {
+    // what is refused beside the lead itself, such as an empty header, is 422 as well
+    const unprocessable = statusOf("PAYLOAD_INVALID", row.answers);
+    byStatus.set(unprocessable, ["VALIDATION_FAILED", ...(byStatus.get(unprocessable) ?? [])]);
+  }
   return [...byStatus].sort(([a], [b]) => a - b);
 }
 
@@ -111,6 +115,7 @@ const roleText = (row: Row): string =>
 export const descriptionOf = (row: Row): string =>
   [
     roleText(row),
+    ...(row.cost === undefined ? [] : [`Costs ${row.cost} units of the allowance of a minute.`]),
     ...(row.bulk
       ? [
           "One answer per row in the order of the body, sent while the body is still being read; a row that is refused stops no other. At most 10,000 rows and 8 MiB.",

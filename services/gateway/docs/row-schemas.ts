@@ -1,13 +1,18 @@
 import { propertiesOf, requiredOf, schemasOf, type Schema } from "../api/action-schema.ts";
-import { pathNames, type Row } from "../routes/row.ts";
+import { besideBody, pathNames, type Row } from "../routes/row.ts";
 
-/** The schema of a row's body; null when it takes none. What the gateway itself fills in is left out. */
+/** The schema of a row's body; null when it takes none. What the gateway itself fills in is left out; a change names one field at least. */
 export function bodySchemaOf(row: Row): Schema | null {
+  const schema = fieldsOfBody(row);
+  return schema && row.method === "PUT" ? { ...schema, minProperties: 1 } : schema;
+}
+
+function fieldsOfBody(row: Row): Schema | null {
   if (row.body === undefined) return null;
   const { params } = schemasOf(row.action);
   const properties = propertiesOf(params);
   if (row.body !== "*") return properties[row.body] ?? null;
-  const filled = new Set(["by", ...pathNames(row.path), ...(row.query ?? []), ...Object.values(row.headers ?? {})]);
+  const filled = besideBody(row);
   return {
     ...params,
     properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !filled.has(name))),

@@ -1,12 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { fail } from "../../../shared/errors.ts";
-import { isRecord } from "../../../shared/json.ts";
+import { isRecord, MAX_JSON_DEPTH } from "../../../shared/json.ts";
+import { namesIn, repeatedNameIn } from "./repeated-names.ts";
 import { unstorableIn } from "../../../shared/database/storable.ts";
 
 /** Largest body taken. */
 export const BODY_LIMIT_BYTES = 262_144;
-/** Deepest nesting of a JSON body; what is deeper only serves to break readers. */
-const MAX_DEPTH = 64;
 
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
 /** Fatal: bytes that are not UTF-8 are refused rather than replaced. The mark at the start stays, so that text and bytes are the same thing. */
@@ -15,9 +14,12 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const tooLarge = (): never =>
   fail("BODY_TOO_LARGE", `The body is larger than ${BODY_LIMIT_BYTES / 1024} KiB; send less at once.`);
 
-/** The body's exact bytes. BODY_TOO_LARGE past the limit: the rest is read and thrown away by the server, within its time-out. */
+const hungUp = (): never => fail("MALFORMED_JSON", "The body ended before it was complete.");
+
+/** The body's exact bytes. MALFORMED_JSON when the client hangs up before its end. BODY_TOO_LARGE past the limit: the rest is read and thrown away by the server, within its time-out. */
 export function readBytes(req: IncomingMessage): Promise<Buffer> {
   if (Number(req.headers["content-length"] ?? 0) > BODY_LIMIT_BYTES) return Promise.reject(failure(tooLarge));
+  if (req.destroyed && !req.complete) return Promise.reject(failure(hungUp)); // it tells so once only, and that was before
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -32,7 +34,8 @@ export function readBytes(req: IncomingMessage): Promise<Buffer> {
     req.once("end", () => {
       resolve(Buffer.concat(chunks));
     });
-    req.once("error", reject);
+    // a client that hangs up: nobody reads the answer, and it is no fault of ours
+    req.once("error", () => reject(failure(hungUp)));
   });
 }
 
@@ -65,18 +68,37 @@ function refuseUnstorable(value: unknown): void {
   if (unstorable) fail("VALIDATION_FAILED", `${unstorable.path} ${unstorable.message}.`, { errors: [unstorable] });
 }
 
-/** Removes `__proto__` properties at any depth and refuses what is nested too deep. Works on the parsed value, without recursion. */
-function disarm(value: unknown): void {
+/** A half of a character, which only an escape can bring into UTF-8 text. */
+const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
+
+const refuse = (message: string): never =>
+  fail("VALIDATION_FAILED", `It ${message}.`, { errors: [{ path: "", message }] });
+
+/** Refuses `__proto__` properties at any depth, names that are repeated, halves of characters, and what is nested too deep. Works on the parsed value, without recursion. */
+function refuseUnsafe(value: unknown, text: string): void {
+  const mayHoldHalves = SURROGATE_ESCAPE.test(text);
+  const isHalf = (part: unknown): boolean => mayHoldHalves && typeof part === "string" && !part.isWellFormed();
   const open: { value: unknown; depth: number }[] = [{ value, depth: 1 }];
+  let names = 0;
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    if (isHalf(at.value)) refuse("holds half of a character (a lone surrogate)");
     if (typeof at.value !== "object" || at.value === null) continue;
-    if (at.depth > MAX_DEPTH)
-      fail("VALIDATION_FAILED", `It is nested deeper than ${MAX_DEPTH} levels.`, {
-        errors: [{ path: "", message: `is nested deeper than ${MAX_DEPTH} levels` }],
-      });
-    if (Object.hasOwn(at.value, "__proto__")) Reflect.deleteProperty(at.value, "__proto__");
-    for (const inner of Object.values(at.value)) open.push({ value: inner, depth: at.depth + 1 });
+    if (at.depth > MAX_JSON_DEPTH) refuse(`is nested deeper than ${MAX_JSON_DEPTH} levels`);
+    if (Object.hasOwn(at.value, "__proto__")) refuse('has a property named "__proto__"');
+    if (mayHoldHalves && Object.keys(at.value).some(isHalf)) refuse("holds half of a character (a lone surrogate)");
+    const values = Object.values(at.value);
+    if (!Array.isArray(at.value)) names += values.length;
+    for (const inner of values) open.push({ value: inner, depth: at.depth + 1 });
   }
+  if (names !== namesIn(text)) refuseRepeated(text);
+}
+
+/** Of a name that an object has twice JSON.parse keeps the last value, and another reader the first. */
+function refuseRepeated(text: string): void {
+  const path = repeatedNameIn(text);
+  if (path === null) return;
+  const message = "is given more than once in the same object";
+  fail("MALFORMED_JSON", `${path} ${message}.`, { errors: [{ path, message }] });
 }
 
 /** A JSON body's value; undefined for no body. UNSUPPORTED_MEDIA_TYPE, MALFORMED_JSON, VALIDATION_FAILED (too deep, or of names that no document can hold). */
@@ -100,7 +122,7 @@ export function jsonValue(bytes: Buffer): unknown {
   } catch {
     fail("MALFORMED_JSON", "It is not valid JSON; check quotes, commas and brackets.");
   }
-  disarm(value);
+  refuseUnsafe(value, text);
   refuseUnstorable(value);
   return value;
 }

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Bus } from "../../../shared/bus/bus.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
+import type { SparseLog } from "../../../shared/process/sparse-log.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
 import { sendCompressed } from "./compression.ts";
 import { problemOf, type ProblemContext } from "./http-errors.ts";
 
@@ -51,8 +53,16 @@ export type Refuser = (
   how: Pick<ProblemContext, "answers" | "body">,
 ) => void;
 
+/** Refusals by which an attack shows: they are in the log, each code once a minute at most, with how often it came. */
+const SECURITY_CODES: ReadonlySet<ErrorCode> = new Set([
+  "UNAUTHENTICATED",
+  "FORBIDDEN",
+  "RATE_LIMITED",
+  "SIGNATURE_INVALID",
+]);
+
 /** A refuser whose problems point to the page of error codes at `docs`. */
-export function refuser(log: Log, docs: string): Refuser {
+export function refuser(log: Log, docs: string, sparse: SparseLog): Refuser {
   return ({ req, res, request_id }, error, how) => {
     const problem = problemOf(error, { ...how, request_id, docs, token_sent: req.headers.authorization !== undefined });
     const line = {
@@ -70,6 +80,10 @@ export function refuser(log: Log, docs: string): Refuser {
       );
     else if (problem.status >= 500) log.warn(line, "a request could not be served");
     else log.debug(line, "a request was refused");
+    if (SECURITY_CODES.has(problem.code))
+      sparse.note(problem.code, (times) => {
+        log.info({ event: "http.denied", code: problem.code, times, request_id }, "requests are denied");
+      });
     answer(res, problem.status, problem.headers, JSON.stringify(problem.body));
   };
 }

@@ -10,6 +10,10 @@ const STATUS: Record<ErrorCode, number> = {
   PAYLOAD_INVALID: 422,
   INVALID_PHONE_NUMBER: 400,
   MALFORMED_JSON: 400,
+  MALFORMED_REQUEST: 400,
+  HEADERS_TOO_LARGE: 431,
+  REQUEST_TOO_SLOW: 408,
+  EXPECTATION_FAILED: 417,
   UNSUPPORTED_MEDIA_TYPE: 415,
   BODY_TOO_LARGE: 413,
   ROUTE_NOT_FOUND: 404,
@@ -27,9 +31,11 @@ const STATUS: Record<ErrorCode, number> = {
   EMAIL_EXISTS: 409,
   NUMBER_NOT_FOUND: 404,
   CONFIGURATION_NOT_FOUND: 404,
+  SECRET_NOT_FOUND: 404,
   BLACKLIST_ENTRY_NOT_FOUND: 404,
   NUMBER_BLACKLISTED: 403,
   NUMBER_EXISTS: 409,
+  NUMBER_NOT_HELD: 422,
   CONFIGURATION_EXISTS: 409,
   RESOURCE_IN_USE: 409,
   WEBHOOK_ADDRESS_REFUSED: 400,
@@ -145,6 +151,8 @@ export function statusOf(code: ErrorCode, answers: Answering, issues: readonly V
   return IN_STYLE[answers][code] ?? STATUS[code];
 }
 
+/** Codes whose failures speak to the operator, in the log: of code, or of variables of the environment. */
+const OWN_WORDS_HIDDEN: ReadonlySet<ErrorCode> = new Set(["INTERNAL", "PROVIDER_UNCONFIGURED"]);
 const SHOWN_ISSUES = 3;
 const sentence = (issues: readonly ValidationIssue[]): string => {
   const shown = issues
@@ -156,7 +164,7 @@ const sentence = (issues: readonly ValidationIssue[]): string => {
 
 function detailOf(error: unknown, code: ErrorCode, issues: readonly ValidationIssue[]): string {
   const own =
-    isRecord(error) && error["type"] === code && code !== "INTERNAL" && typeof error["message"] === "string"
+    isRecord(error) && error["type"] === code && !OWN_WORDS_HIDDEN.has(code) && typeof error["message"] === "string"
       ? error["message"]
       : null;
   if (own !== null) return own;

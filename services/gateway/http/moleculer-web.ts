@@ -42,17 +42,26 @@ export const routeOf = (name: string, path: string, handlers: Record<string, Han
   aliases: Object.fromEntries(Object.entries(handlers).map(([at, handle]) => [at, asAlias(handle)])),
 });
 
-/** Methods of the endpoints at this path, sorted; none where there is no endpoint. */
-export function methodsAt({ aliases }: Pick<WebService, "aliases">, path: string): string[] {
+/** An alias as moleculer-web has it, which its types do not tell. */
+interface MatchingAlias {
+  method: string;
+  fullPath: string;
+  match(path: string): unknown;
+}
+
+/**
+ * Methods of the endpoint at this path, sorted; none where there is no endpoint. Of several paths that match the first counts, which is the most exact
+ * one: /leads/bulk is not the lead of that name.
+ */
+export function methodsAt(web: Pick<WebService, "aliases">, path: string): string[] {
+  const aliases = web.aliases as unknown as readonly MatchingAlias[];
   const at = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
   try {
-    return [
-      ...new Set(
-        aliases
-          .filter((alias) => (alias as unknown as { match(url: string): unknown }).match(at))
-          .map((alias) => alias.method),
-      ),
-    ].sort();
+    const endpoint = aliases.find((alias) => alias.match(at));
+    return aliases
+      .filter((alias) => alias.fullPath === endpoint?.fullPath)
+      .map((alias) => alias.method)
+      .sort();
   } catch {
     return []; // broken percent-encoding
   }
@@ -64,7 +73,11 @@ export const pathOf = (req: IncomingMessage): string => (req.url ?? "/").split("
 /** Why nothing answers a request: no endpoint at the path, or none for the method. */
 export function notFound(web: Pick<WebService, "aliases">, req: IncomingMessage): Failure {
   const target = (req as Partial<IncomingRequest>).originalUrl ?? req.url ?? "/";
-  const allow = methodsAt(web, target.split("?")[0] ?? "/");
+  return refusedMethod(methodsAt(web, target.split("?")[0] ?? "/"), req);
+}
+
+/** Why a request is not served whose path takes these methods. */
+export function refusedMethod(allow: string[], req: IncomingMessage): Failure {
   if (allow.length === 0) return new Failure("ROUTE_NOT_FOUND", "There is no such endpoint; /docs lists them all.");
   return new Failure("METHOD_NOT_ALLOWED", `This endpoint takes ${allow.join(", ")}, not ${req.method ?? "this"}.`, {
     allow,

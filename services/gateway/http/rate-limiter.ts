@@ -11,8 +11,13 @@ export interface Allowance {
 
 /** Counts per key in windows of fixed length, in this process. */
 export interface FixedWindowLimiter {
-  /** Counts one at `nowMs` (monotonic); past the limit nothing is counted and `allowed` is false. */
-  acquirePermit(key: string, nowMs: number): Allowance;
+  /**
+   * Counts `cost` at `nowMs` (monotonic). Allowed is what comes while anything is left, so that what costs more than the whole limit is possible too;
+   * past the limit nothing is counted.
+   */
+  acquirePermit(key: string, nowMs: number, cost?: number): Allowance;
+  /** Counts what was used elsewhere, also past the limit. */
+  usedElsewhere(key: string, nowMs: number, cost: number): void;
   /** Takes one back: it does not count. */
   refund(key: string): void;
 }
@@ -20,21 +25,27 @@ export interface FixedWindowLimiter {
 /** At most `limit` in each `windowMs` from a key's first request on. It keeps `maxKeys` keys; past that it forgets the key used longest ago. */
 export function fixedWindowLimiter(limit: number, windowMs: number, maxKeys: number): FixedWindowLimiter {
   const windows = recencyCache<{ began: number; used: number }>({ max: maxKeys });
+  const windowOf = (key: string, nowMs: number): { began: number; used: number } => {
+    const known = windows.get(key);
+    if (known !== undefined && nowMs < known.began + windowMs) return known;
+    const fresh = { began: nowMs, used: 0 };
+    windows.set(key, fresh);
+    return fresh;
+  };
   return {
-    acquirePermit(key, nowMs) {
-      let window = windows.get(key);
-      if (window === undefined || nowMs >= window.began + windowMs) {
-        window = { began: nowMs, used: 0 };
-        windows.set(key, window);
-      }
+    acquirePermit(key, nowMs, cost = 1) {
+      const window = windowOf(key, nowMs);
       const allowed = window.used < limit;
-      if (allowed) window.used++;
+      if (allowed) window.used += cost;
       return {
         allowed,
         limit,
-        remaining: limit - window.used,
+        remaining: Math.max(0, limit - window.used),
         reset_seconds: Math.max(1, Math.ceil((window.began + windowMs - nowMs) / MS_PER_SECOND)),
       };
+    },
+    usedElsewhere(key, nowMs, cost) {
+      windowOf(key, nowMs).used += cost;
     },
     refund(key) {
       const window = windows.get(key);

@@ -1,13 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { Failure } from "../../../shared/errors.ts";
 import type { Ids } from "../../../shared/ids.ts";
+import type { Problem } from "./http-errors.ts";
+import { failureOf, hostFailure, rawAnswer } from "./parser-errors.ts";
 
 /** Date of the API's last change in meaning; sent with every answer. */
 export const API_VERSION = "2026-11-21";
 
 /** A client must have sent its headers within this, the whole request within the second, and a bulk body within the third. */
 const HEADERS_MS = 10_000;
-const REQUEST_MS = 30_000;
+const REQUEST_MS = 10_000;
 const BULK_REQUEST_MS = 600_000;
 /** How often the first and the third are checked. */
 const CHECK_MS = 1000;
@@ -42,18 +46,16 @@ export function allowSlowBody(req: IncomingMessage): void {
   clearTimeout(deadlines.get(req));
 }
 
-/** Disconnects a client that has not sent its whole request in time, with the answer of Node's own time-outs. */
-function limitBody(req: IncomingMessage, res: ServerResponse, ms: number): void {
+/** Disconnects a client that has not sent its whole request in time. */
+function limitBody(req: IncomingMessage, ms: number, late: () => void): void {
   if (req.complete) return;
-  const late = setTimeout(() => {
-    if (req.complete) return;
-    if (!res.headersSent) req.socket.write("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n");
-    req.destroy();
+  const timer = setTimeout(() => {
+    if (!req.complete) late();
   }, ms);
-  late.unref();
-  deadlines.set(req, late);
+  timer.unref();
+  deadlines.set(req, timer);
   const over = (): void => {
-    clearTimeout(late);
+    clearTimeout(timer);
   };
   req.once("end", over);
   req.once("close", over);
@@ -67,17 +69,49 @@ export interface HttpServerOptions {
   https: boolean;
   /** How long a request may take to arrive. */ requestMs?: number;
   handle(req: IncomingMessage, res: ServerResponse): void;
+  /** Answers a request that is none, in the form of every other refusal. */
+  refuse(req: IncomingMessage, res: ServerResponse, failure: Failure): void;
+  /** The same for what is no request at all: what to send on the connection. */
+  problemOf(failure: Failure, request_id: string): Problem;
 }
+
+/** The headers of every answer. */
+const commonHeaders = (request_id: string, https: boolean): Record<string, string> => ({
+  "X-Request-Id": request_id,
+  "X-Api-Version": API_VERSION,
+  ...SECURITY,
+  ...(https ? { "Strict-Transport-Security": "max-age=31536000" } : {}),
+});
 
 function prepare(req: IncomingMessage, res: ServerResponse, ids: Ids, https: boolean): void {
   const given = req.headers["x-request-id"];
   const id = typeof given === "string" && REQUEST_ID.test(given) ? given : ids.uuid();
   req.headers["x-request-id"] = id;
   delete req.headers["x-correlation-id"]; // moleculer-web would take it, unchecked, in place of ours
-  res.setHeader("X-Request-Id", id);
-  res.setHeader("X-Api-Version", API_VERSION);
-  for (const [name, value] of Object.entries(SECURITY)) res.setHeader(name, value);
-  if (https) res.setHeader("Strict-Transport-Security", "max-age=31536000");
+  for (const [name, value] of Object.entries(commonHeaders(id, https))) res.setHeader(name, value);
+}
+
+/** Answers what breaks a connection, where no answer is on its way there, and ends it. */
+function connectionRefuser({ ids, https, problemOf }: HttpServerOptions) {
+  const latest = new WeakMap<Duplex, ServerResponse>();
+  return {
+    /** Remembers the request that a connection is at. */
+    at: (socket: Duplex, res: ServerResponse): void => {
+      latest.set(socket, res);
+    },
+    refuse(socket: Duplex, failure: Failure | null): void {
+      const res = latest.get(socket);
+      const isAnswered = res !== undefined && res.headersSent && !(res.writableFinished && res.req.complete);
+      if (failure === null || isAnswered || !socket.writable) {
+        socket.destroy();
+        return;
+      }
+      const under_way = res === undefined || res.writableFinished ? undefined : res.req.headers["x-request-id"];
+      const request_id = String(under_way ?? ids.uuid());
+      socket.write(rawAnswer(problemOf(failure, request_id), commonHeaders(request_id, https)));
+      socket.destroy();
+    },
+  };
 }
 
 const REASONS: Record<string, string> = {
@@ -104,9 +138,21 @@ const reachable = (address: AddressInfo): string => {
   return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
 };
 
-/** Starts listening; one sentence says why where it can't. */
-export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  let closing = false;
+/** The server, with every way that a request may come. */
+function serverOf(options: HttpServerOptions, isClosing: () => boolean): Server {
+  const connections = connectionRefuser(options);
+  const take = (req: IncomingMessage, res: ServerResponse): void => {
+    prepare(req, res, options.ids, options.https);
+    connections.at(req.socket, res);
+    limitBody(req, options.requestMs ?? REQUEST_MS, () => {
+      connections.refuse(req.socket, failureOf({ code: "ERR_HTTP_REQUEST_TIMEOUT" }));
+    });
+    if (isClosing()) res.setHeader("Connection", "close");
+  };
+  const refuse = (req: IncomingMessage, res: ServerResponse, failure: Failure): void => {
+    res.setHeader("Connection", "close");
+    options.refuse(req, res, failure);
+  };
   const server = createServer(
     {
       headersTimeout: HEADERS_MS,
@@ -114,14 +160,39 @@ export async function openHttpServer(options: HttpServerOptions): Promise<HttpSe
       connectionsCheckingInterval: CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
+      requireHostHeader: false, // Node's own answer to that has no body
     },
     (req, res) => {
-      prepare(req, res, options.ids, options.https);
-      limitBody(req, res, options.requestMs ?? REQUEST_MS);
-      if (closing) res.setHeader("Connection", "close");
-      options.handle(req, res);
+      take(req, res);
+      const failure = hostFailure(req);
+      if (failure) refuse(req, res, failure);
+      else options.handle(req, res);
     },
   );
+  server.on("checkExpectation", (req: IncomingMessage, res: ServerResponse) => {
+    take(req, res);
+    refuse(
+      req,
+      res,
+      new Failure("EXPECTATION_FAILED", "Of what Expect may ask for, 100-continue alone is known here."),
+    );
+  });
+  server.on("connect", (_req: IncomingMessage, socket: Duplex) => {
+    connections.refuse(
+      socket,
+      new Failure("METHOD_NOT_ALLOWED", "This is no proxy; it takes no CONNECT.", { allow: [] }),
+    );
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    connections.refuse(socket, failureOf(error));
+  });
+  return server;
+}
+
+/** Starts listening; one sentence says why where it can't. */
+export async function openHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  let closing = false;
+  const server = serverOf(options, () => closing);
   const address = await listen(server, options.host, options.port);
   return {
     server,

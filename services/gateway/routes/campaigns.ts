@@ -1,6 +1,6 @@
-import { ALL, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
+import { ALL, COST, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
 
-/** Templates and configurations. */
+/** Templates, configurations, and the secrets that both use. */
 export const campaigns: readonly Row[] = [
   ...tagged("Templates", [
     row("POST", "/templates", "config.createTemplate", WRITERS, 201, {
@@ -10,6 +10,7 @@ export const campaigns: readonly Row[] = [
     }),
     row("GET", "/templates", "config.listTemplates", ALL, 200, {
       summary: "List the templates of your scope; `name` is the beginning of the name, as it is written",
+      cost: COST.list,
       query: ["name", "reseller_id", "merchant_id", "is_active", ...PAGE],
     }),
     row("GET", "/templates/{id}", "config.getTemplate", ALL, 200, {
@@ -27,6 +28,7 @@ export const campaigns: readonly Row[] = [
     }),
     row("GET", "/templates/{id}/versions", "config.listVersions", ALL, 200, {
       summary: "List every version of a template, newest first",
+      cost: COST.list,
       query: PAGE,
       errors: ["TEMPLATE_NOT_FOUND"],
     }),
@@ -40,6 +42,7 @@ export const campaigns: readonly Row[] = [
     }),
     row("GET", "/configurations", "config.listConfigurations", ALL, 200, {
       summary: "List the configurations of your scope",
+      cost: COST.list,
       query: ["reseller_id", "template_id", "merchant_id", ...PAGE],
     }),
     row("GET", "/configurations/{config_id}", "config.getConfiguration", ALL, 200, {
@@ -54,6 +57,23 @@ export const campaigns: readonly Row[] = [
     row("DELETE", "/configurations/{config_id}", "config.deleteConfiguration", WRITERS, 204, {
       summary: "Delete a configuration; the template's leads wait until it has one again",
       errors: ["CONFIGURATION_NOT_FOUND"],
+    }),
+  ]),
+
+  ...tagged("Secrets", [
+    row("PUT", "/secrets/{name}", "config.putSecret", WRITERS, 200, {
+      summary: "Write a secret of a merchant, or of a reseller, or replace it; its value is never shown",
+      body: "*",
+      errors: ["RESELLER_NOT_FOUND", "MERCHANT_NOT_FOUND", "RESOURCE_IN_USE", "NOT_AVAILABLE"],
+    }),
+    row("GET", "/secrets", "config.listSecrets", WRITERS, 200, {
+      summary: "List the names of the secrets of your scope",
+      query: ["name", "reseller_id", "merchant_id", ...PAGE],
+    }),
+    row("DELETE", "/secrets/{name}", "config.deleteSecret", WRITERS, 204, {
+      summary: "Delete a secret; requests that use it fail from then on",
+      query: ["reseller_id", "merchant_id"],
+      errors: ["SECRET_NOT_FOUND"],
     }),
   ]),
 ];

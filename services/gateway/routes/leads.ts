@@ -1,4 +1,4 @@
-import { ALL, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
+import { ALL, COST, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
 
 /** Leads: push, read, explain, replay, abort. */
 export const leads: readonly Row[] = [
@@ -29,6 +29,7 @@ export const leads: readonly Row[] = [
     }),
     row("GET", "/leads", "leads.list", ALL, 200, {
       summary: "List the leads of your scope; playground and test leads only with include_test",
+      cost: COST.list,
       query: [
         "status",
         "outcome",
@@ -46,6 +47,7 @@ export const leads: readonly Row[] = [
     }),
     row("GET", "/leads/request/{request_id}", "leads.byRequest", ALL, 200, {
       summary: "Read every lead pushed with this request_id",
+      cost: COST.heavy,
       wholeList: "leads",
       errors: ["LEAD_NOT_FOUND"],
     }),
@@ -70,6 +72,7 @@ export const leads: readonly Row[] = [
     }),
     row("POST", "/leads/{lead_id}/deliveries/replay", "webhook.replay", WRITERS, 200, {
       summary: "Send the report of a lead again, with the same webhook-id",
+      cost: COST.replay,
       guard: "leads.get",
       errors: ["LEAD_NOT_FOUND", "DELIVERY_NOT_FOUND", "DELIVERY_PENDING"],
     }),

@@ -1,14 +1,17 @@
-import { ALL, OWNERS, PAGE, row, tagged, type Row } from "./row.ts";
+import { ALL, COST, OWNERS, PAGE, row, tagged, type Row } from "./row.ts";
 
 /** Outbound numbers and the blacklist. */
 export const numbers: readonly Row[] = [
   ...tagged("Outbound numbers", [
     row("POST", "/numbers", "numbers.create", OWNERS, 201, {
-      summary: "Add an outbound number",
+      summary:
+        "Add an outbound number that the provider's carrier account holds; for admins, and for resellers where NUMBERS_ADDED_BY=reseller",
       body: "*",
       errors: [
         "INVALID_PHONE_NUMBER",
         "NUMBER_EXISTS",
+        "NUMBER_NOT_HELD",
+        "PROVIDER_UNCONFIGURED",
         "RESELLER_NOT_FOUND",
         "MERCHANT_NOT_FOUND",
         "TEMPLATE_NOT_FOUND",
@@ -16,6 +19,7 @@ export const numbers: readonly Row[] = [
     }),
     row("GET", "/numbers", "numbers.list", ALL, 200, {
       summary: "List the outbound numbers of your scope",
+      cost: COST.list,
       query: ["provider", "status", "phone_number", "reseller_id", "merchant_id", ...PAGE],
       errors: ["INVALID_PHONE_NUMBER"],
     }),
@@ -24,12 +28,14 @@ export const numbers: readonly Row[] = [
       errors: ["NUMBER_NOT_FOUND"],
     }),
     row("PUT", "/numbers/{number_id}", "numbers.update", OWNERS, 200, {
-      summary: "Change an outbound number; disabling one in a call needs force=true, which lets live calls finish",
+      summary:
+        "Change an outbound number, or allot it to a reseller; disabling one in a call needs force=true, which lets live calls finish",
       body: "number",
       query: ["force"],
       errors: [
         "NUMBER_NOT_FOUND",
-        "NUMBER_EXISTS",
+        "NUMBER_NOT_HELD",
+        "PROVIDER_UNCONFIGURED",
         "RESOURCE_IN_USE",
         "RESELLER_NOT_FOUND",
         "MERCHANT_NOT_FOUND",
@@ -51,6 +57,7 @@ export const numbers: readonly Row[] = [
     }),
     row("GET", "/blacklist", "blacklist.list", ALL, 200, {
       summary: "List the numbers that must not be called",
+      cost: COST.list,
       query: ["phone_number", ...PAGE],
       errors: ["INVALID_PHONE_NUMBER"],
     }),

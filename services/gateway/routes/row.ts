@@ -14,6 +14,8 @@ export const TAGS = {
   Templates: "What is said in a call: nodes, functions, variables and limits. Every save is a new version.",
   Configurations:
     "When and how a template's leads are called: window, retries, rate limit, provider, inbound rules, pre-checks.",
+  Secrets:
+    "Credentials for the servers that pre-checks and functions ask: written once, used as {{secrets.NAME}}, never shown again.",
   "Outbound numbers": "The numbers that calls come from.",
   Blacklist: "Numbers that must not be called.",
   "Inbound calls": "Calls of people to your numbers: which were taken, which were blocked, and why.",
@@ -54,6 +56,12 @@ export interface Row {
   query?: readonly string[];
   /** Request headers (lower case) -> the parameter each becomes; an absent header gives none. */
   headers?: Readonly<Record<string, string>>;
+  /** The parameter that the client's address becomes (http/request-limits.ts). */
+  clientAddress?: string;
+  /** The parameter that the presented bearer token becomes. The action voids it: this gateway knows it no more once that was done. */
+  bearer?: string;
+  /** Units of the tenant's allowance of a minute that a request costs; absent: 1. Of a bulk body each ten rows cost one more. */
+  cost?: number;
   /** How invalid input is answered (http/http-errors.ts). */
   answers: Answering;
   tag: Tag;
@@ -67,12 +75,14 @@ type Keys<N extends ActionName> = Exclude<keyof ParamsOf<N> & string, "by">;
 /** What a row says beside method, path, action, roles and status; the compiler checks its names against the action. `answers` defaults to plain. */
 type Details<N extends ActionName> = Pick<
   Row,
-  "summary" | "guard" | "bulk" | "wholeList" | "perItem" | "download" | "errors"
+  "summary" | "guard" | "cost" | "bulk" | "wholeList" | "perItem" | "download" | "errors"
 > &
   Partial<Pick<Row, "answers">> & {
     body?: "*" | Keys<N>;
     query?: readonly Keys<N>[];
     headers?: Readonly<Record<string, Keys<N>>>;
+    clientAddress?: Keys<N>;
+    bearer?: Keys<N>;
   };
 
 /** Declares one row of the table. */
@@ -96,8 +106,25 @@ export const WRITERS: readonly Role[] = ["admin", "reseller", "merchant"];
 export const OWNERS: readonly Role[] = ["admin", "reseller"];
 /** The operator of the deployment. */
 export const ADMIN: readonly Role[] = ["admin"];
+/** What requests cost that are dearer than the others, in units. */
+export const COST = {
+  /** Reads many items, or all of them. */ list: 5,
+  /** Sends a file, hashes a password, or reads what grows with a lead's history. */ heavy: 50,
+  /** Sends reports to another's server again. */ replay: 100,
+  /** Reads all leads of a period. */ sum: 500,
+} as const;
 /** Query parameters of every paged list. */
 export const PAGE = ["limit", "cursor"] as const;
+
+/** Parameters of a row's action that something else than the body gives. */
+export const besideBody = (row: Row): Set<string> =>
+  new Set([
+    "by",
+    ...pathNames(row.path),
+    ...(row.query ?? []),
+    ...Object.values(row.headers ?? {}),
+    ...[row.clientAddress, row.bearer].filter((name) => name !== undefined),
+  ]);
 
 /** Names of the path parameters, in order. */
 export const pathNames = (path: string): string[] => [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, name = ""]) => name);

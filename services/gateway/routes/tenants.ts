@@ -1,4 +1,4 @@
-import { ADMIN, ALL, OWNERS, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
+import { ADMIN, ALL, COST, OWNERS, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
 
 /** Resellers, merchants and the deployment's pause. */
 export const tenants: readonly Row[] = [
@@ -9,6 +9,7 @@ export const tenants: readonly Row[] = [
     }),
     row("GET", "/resellers", "merchants.listResellers", OWNERS, 200, {
       summary: "List resellers, by the start of their name where one is given; a reseller sees itself",
+      cost: COST.list,
       query: ["name", "is_active", ...PAGE],
     }),
     row("GET", "/resellers/{id}", "merchants.getReseller", OWNERS, 200, {
@@ -16,7 +17,8 @@ export const tenants: readonly Row[] = [
       errors: ["RESELLER_NOT_FOUND"],
     }),
     row("PUT", "/resellers/{id}", "merchants.updateReseller", ADMIN, 200, {
-      summary: "Change a reseller; switched off, its users and tokens and those of its merchants stop working",
+      summary:
+        "Change a reseller; switched off, its users and tokens and those of its merchants stop working; spend_ceiling is what its calls and those of its merchants may take per day and month (UTC) in calls, started minutes and money",
       body: "*",
       errors: ["RESELLER_NOT_FOUND"],
     }),
@@ -31,6 +33,7 @@ export const tenants: readonly Row[] = [
     }),
     row("GET", "/merchants", "merchants.list", ALL, 200, {
       summary: "List the merchants of your scope, by the start of their name where one is given",
+      cost: COST.list,
       query: ["reseller_id", "name", "is_active", ...PAGE],
     }),
     row("GET", "/merchants/{id}", "merchants.get", ALL, 200, {
@@ -39,7 +42,7 @@ export const tenants: readonly Row[] = [
     }),
     row("PUT", "/merchants/{id}", "merchants.update", OWNERS, 200, {
       summary:
-        "Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour, max_calls_per_callee is how often one person is called at most in any 24 hours and any 7 days",
+        "Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour, max_calls_per_callee is how often one person is called at most in any 24 hours and any 7 days, spend_ceiling what its calls may take per day and month (UTC) in calls, started minutes and money",
       body: "*",
       errors: ["MERCHANT_NOT_FOUND", "INVALID_PHONE_NUMBER"],
     }),

@@ -81,7 +81,7 @@ export async function annotateLead(
   p: Annotation,
 ): Promise<ResultOf<"leads.annotate">> {
   const { exported = {} } = p;
-  const payload = Object.keys(exported).length === 0 ? {} : (await leads.byLease(p.lead_id))?.payload;
+  const payload = Object.keys(exported).length === 0 ? {} : ((await leads.payloadOf(p.lead_id)) ?? {});
   const { taken, refused } = exportable(exported, payload);
   const fields = annotationFields(p, taken);
   const details = annotationHistory(p, taken, refused);

@@ -11,7 +11,7 @@ import type { Lease } from "../rules/lead-transition.ts";
 import { boundedFacts, boundedResults } from "../rules/attempt-record.ts";
 import { nextTryAt, technicalFault, withFault } from "../rules/faults.ts";
 import { settle as decide } from "../rules/settlement.ts";
-import type { LeadDoc } from "../leads.model.ts";
+import type { LeadState } from "../leads.model.ts";
 import { inboundDocument, type InboundCall } from "./inbound-lead.ts";
 
 /** Claims leads, each by compare-and-set on what was seen of it. */
@@ -24,7 +24,7 @@ export async function claimMany(
   const claims = items.map(({ lead_id, due_at, claim_no, attempt }) =>
     machine.claim({ lead_id, due_at: new Date(due_at), claim_no }, { ...attempt, claimed_at: now }, lease_until, now),
   );
-  return { claimed: (await leads.transitionMany(claims)).map((lead) => lead && toClaimed(lead)) };
+  return { claimed: (await leads.claimMany(claims)).map((lead) => lead && toClaimed(lead)) };
 }
 
 /** Renews the lease of a claimed lead; done false: it is lost. */
@@ -44,7 +44,7 @@ export async function renewLease(
 export async function releaseForFault(
   { clock, leads, log, random, bus }: LeadDeps,
   lease: Lease,
-  lead: LeadDoc,
+  lead: LeadState,
   fault: { code: string; reason: string; recovered?: boolean },
 ): Promise<boolean> {
   const now = clock.now();
@@ -112,7 +112,7 @@ export async function drop(
  * Puts a callee who asked not to be called again on the blacklist, before the attempt is settled: where that fails, nothing is settled, and whoever
  * settles comes again. Whoever withholds the number can't be listed.
  */
-async function recordWish({ bus, clock, log }: LeadDeps, lead: LeadDoc): Promise<void> {
+async function recordWish({ bus, clock, log }: LeadDeps, lead: LeadState): Promise<void> {
   const { _id: lead_id, reseller_id, merchant_id, phone_number } = lead;
   if (phone_number === null || !isE164(phone_number)) {
     log.warn({ event: "lead.wish_unlisted", lead_id }, "a caller without a number asked not to be called");

@@ -7,7 +7,7 @@ import type { LeadDeps } from "../deps.ts";
 import { releaseForFault, settle } from "./attempt-transitions.ts";
 import { lostFacts } from "./inbound-lead.ts";
 import * as machine from "../rules/lead-state-machine.ts";
-import type { LeadDoc } from "../leads.model.ts";
+import type { LeadState } from "../leads.model.ts";
 
 const BATCH = 100;
 /** Leads recovered at once: each may wait for a carrier. */
@@ -17,7 +17,7 @@ const TAKE_OVER_SECONDS = 30;
 /** A lead whose lease expired this often before dialling is parked, so that it can't crash one worker after another. */
 const PARKED_AFTER_RECOVERIES = 3;
 
-async function recoverLead(deps: LeadDeps, lead: LeadDoc): Promise<void> {
+async function recoverLead(deps: LeadDeps, lead: LeadState): Promise<void> {
   const { bus, clock, leads, log } = deps;
   const settleAs = (facts: AttemptFacts) => settle(deps, { ...lease, facts });
   const lease = { lead_id: lead._id, claim_no: lead.claim_no };

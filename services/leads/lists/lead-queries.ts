@@ -1,5 +1,7 @@
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
+import { recordAudit } from "../../../shared/audit.ts";
+import { timedCache, type Cache } from "../../../shared/cache.ts";
 import { fail } from "../../../shared/errors.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { readPage } from "../../../shared/page.ts";
@@ -173,16 +175,41 @@ export async function unavailable(
   return fail("NOT_AVAILABLE", `${what} is not available in this version of the service.`);
 }
 
-/** Where the recording of a call is. */
+/** Who downloaded what lately: a player asks for a recording piece by piece, which is one entry of the audit log. */
+export interface Downloads {
+  log: ServiceDeps["log"];
+  downloads: Cache<true>;
+}
+
+/** Downloads of the last ten minutes, of which one more by the same asker is no new entry. */
+export const recentDownloads = (): Downloads["downloads"] => timedCache({ ttlSeconds: 600, max: 10_000 });
+
+async function noteDownload(
+  { log, downloads }: Downloads,
+  bus: Bus,
+  by: By,
+  call_sid: string,
+  { _id, reseller_id, merchant_id }: LeadDoc,
+): Promise<void> {
+  const key = `${by.id} ${call_sid}`;
+  if (downloads.get(key)) return;
+  downloads.set(key, true);
+  const entry = { by, action: "recording.downloaded", subject: call_sid, reseller_id, merchant_id };
+  await recordAudit({ log }, bus, { ...entry, details: { lead_id: _id } });
+}
+
+/** Where the recording of a call is. Who asked for it is in the audit log. */
 export async function recording(
-  { leads }: QueryDeps,
+  deps: QueryDeps & Downloads,
   bus: Bus,
   { by, call_sid }: ParamsOf<"leads.recording">,
 ): Promise<ResultOf<"leads.recording">> {
   const { recording: found } = CALL_ID.test(call_sid)
     ? await bus.call("dialer.recordingOf", { call_id: call_sid })
     : { recording: null };
-  if (!found || !(await leads.byId(scopeOf(by), found.lead_id)))
-    fail("RECORDING_NOT_FOUND", "no call of yours has this call_id, so there is no recording of it");
-  return readable(found);
+  const lead = found && (await deps.leads.byId(scopeOf(by), found.lead_id));
+  if (!lead) return fail("RECORDING_NOT_FOUND", "no call of yours has this call_id, so there is no recording of it");
+  const where = readable(found);
+  await noteDownload(deps, bus, by, call_sid, lead);
+  return where;
 }

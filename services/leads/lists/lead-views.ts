@@ -169,7 +169,7 @@ export const toClaimed = (d: ClaimedDoc): ClaimedLead => ({
 });
 
 /** Document -> `data` of the reporting webhook. */
-export function toEventData(d: LeadDoc): Record<string, unknown> {
+export function toEventData(d: Omit<LeadDoc, "payload">): Record<string, unknown> {
   const meta = boundedMeta(metaOf(d), EVENT_META_BYTES);
   const seconds =
     d.call_initiated_time && d.call_end_time

@@ -23,7 +23,8 @@ interface LeftOut {
 const OVERRIDE = "configurations_override";
 const REASONS = {
   role: "the role user may not override a configuration",
-  no_test_number: "a wider calling window and a lifted blacklist are for the merchant's test_numbers only",
+  no_test_number:
+    "a wider calling window, a lifted blacklist and other transfer targets are for the merchant's test_numbers only",
 } as const;
 
 /** The override as the lead keeps it, and what of the push's does not apply. */

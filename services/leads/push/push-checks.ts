@@ -1,7 +1,7 @@
-import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { inScope, scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { codeOf, refusal, type Refusal } from "../../../shared/errors.ts";
-import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
+import { deploymentDestinations, destinationIssue } from "../../../shared/numbering/destination.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { overrideFields } from "./playground-override.ts";
 import { unstorableIn } from "../../../shared/database/storable.ts";
@@ -23,7 +23,10 @@ export interface CheckDeps {
 }
 
 /** Checks rows together, one request for all of them; for each row in order why it is refused, or null. */
-type PushCheck = (rows: readonly CheckedRow[], deps: CheckDeps) => (Refusal | null)[] | Promise<(Refusal | null)[]>;
+type PushCheck = (
+  rows: readonly CheckedRow[],
+  deps: CheckDeps & Pick<ServiceDeps, "env">,
+) => (Refusal | null)[] | Promise<(Refusal | null)[]>;
 
 /** FORBIDDEN outside the asker's scope, VALIDATION_FAILED, PAYLOAD_INVALID: what can be said without another service. */
 function leadRefusal(by: By, lead: PushedLead): Refusal | null {
@@ -78,13 +81,14 @@ const checkTemplate: PushCheck = async (rows, { by, bus }) => {
   });
 };
 
-/** The number to dial is a phone number, and none of an emergency or short service; a payload may have none. INVALID_PHONE_NUMBER. */
-const checkPhone: PushCheck = (rows) =>
-  rows.map((row) => {
+/** The number to dial is a phone number, and one that may be called; a payload may have none. INVALID_PHONE_NUMBER. */
+const checkPhone: PushCheck = (rows, { env }) => {
+  const allowed = deploymentDestinations(env.CALL_COUNTRIES, env.CALL_SPECIAL_NUMBERS);
+  return rows.map((row) => {
     row.phone = null;
     if (!Object.hasOwn(row.lead.payload, PHONE)) return null;
     const value = row.lead.payload[PHONE];
-    const never = typeof value === "string" ? shortNumberIssue(value) : null;
+    const never = typeof value === "string" ? destinationIssue(value, allowed) : null;
     if (never !== null)
       return refusal("INVALID_PHONE_NUMBER", `payload.${PHONE} ${never}; the lead was not queued`, [
         { path: `payload.${PHONE}`, message: never },
@@ -98,6 +102,7 @@ const checkPhone: PushCheck = (rows) =>
         )
       : null;
   });
+};
 
 /** The address of the webhook may be requested. WEBHOOK_ADDRESS_REFUSED. */
 const checkWebhookAddress: PushCheck = async (rows, { bus }) => {

@@ -1,6 +1,6 @@
 import type { Model } from "mongoose";
 import { updateEach } from "../../../shared/database/write-batches.ts";
-import type { LeadDoc } from "../leads.model.ts";
+import { LEAD_STATE, type LeadDoc, type LeadState } from "../leads.model.ts";
 
 /** What the head of a queue is known by; without its override where that was not asked for. */
 export type HeadDoc = Pick<LeadDoc, "_id" | "queue" | "template_id" | "reseller_id" | "merchant_id"> &
@@ -49,15 +49,15 @@ export interface QueuesRepository {
   /** Leads in PROCESSING, counted by template; by an index that contains no others. */
   inFlight(): Promise<{ template_id: string; count: number }[]>;
   /** Waiting leads of a template whose age counts from before then, the oldest first. Reads no key of others but of those in a call. */
-  waitingSince(template_id: string, before: Date, limit: number): Promise<LeadDoc[]>;
+  waitingSince(template_id: string, before: Date, limit: number): Promise<LeadState[]>;
   /** The first template behind this one that has unfinished leads, with the first of their ages; one step of the index. */
   firstToExpire(behind: string): Promise<Pick<LeadDoc, "template_id" | "expiry_from"> | null>;
   /** Gives unfinished leads of a template that an older version wrote what their age counts from, at most `limit`. */
-  giveExpiry(template_id: string, from: (lead: LeadDoc) => Date, limit: number): Promise<void>;
+  giveExpiry(template_id: string, from: (lead: LeadState) => Date, limit: number): Promise<void>;
   /** Puts waiting leads into other queues; those that were not in the right one. */
   requeue(lead_ids: readonly string[], right: (lead: QueuedDoc) => string): Promise<QueuedDoc[]>;
   /** Gives waiting leads that have none a queue, at most `limit`; how many had none. */
-  giveQueues(nameOf: (lead: LeadDoc) => string, limit: number): Promise<number>;
+  giveQueues(nameOf: (lead: LeadState) => string, limit: number): Promise<number>;
 }
 
 const OVERRIDE = { configurations_override: 1 } as const;
@@ -92,8 +92,6 @@ const QUEUED = {
   configurations_override: 1,
   due_at: 1,
 } as const;
-/** What is needed to end a lead, or to name its queue. */
-const BRIEF = { history: 0, meta: 0 } as const;
 /** Every lease lies behind it: a range, so that counting needs no document, where `$exists` would read each. */
 const EVER = new Date(0);
 
@@ -108,11 +106,11 @@ function expiryReads(model: Model<LeadDoc>) {
             expiry_from: { $lt: before },
             status: { $in: ["BACKLOG", "RETRY"] },
           },
-          BRIEF,
+          LEAD_STATE,
         )
         .sort({ expiry_from: 1 })
         .limit(limit)
-        .lean<LeadDoc[]>(),
+        .lean<LeadState[]>(),
     firstToExpire: (behind) =>
       model
         .findOne({ template_id: { $gt: behind }, finished_at: null }, { template_id: 1, expiry_from: 1 })
@@ -120,9 +118,9 @@ function expiryReads(model: Model<LeadDoc>) {
         .lean<Pick<LeadDoc, "template_id" | "expiry_from">>(),
     async giveExpiry(template_id, from, limit) {
       const without = await model
-        .find({ template_id, finished_at: null, expiry_from: null }, BRIEF)
+        .find({ template_id, finished_at: null, expiry_from: null }, LEAD_STATE)
         .limit(limit)
-        .lean<LeadDoc[]>();
+        .lean<LeadState[]>();
       const given = without.map((lead) => ({
         filter: { _id: lead._id, expiry_from: null },
         update: { $set: { expiry_from: from(lead) } },
@@ -167,9 +165,9 @@ export function queuesRepository(model: Model<LeadDoc>): QueuesRepository {
     },
     async giveQueues(nameOf, limit) {
       const without = await model
-        .find({ queue: null, due_at: { $gt: EVER } }, BRIEF)
+        .find({ queue: null, due_at: { $gt: EVER } }, LEAD_STATE)
         .limit(limit)
-        .lean<LeadDoc[]>();
+        .lean<LeadState[]>();
       const named = without.map((lead) => ({
         filter: { _id: lead._id, queue: null },
         update: { $set: { queue: nameOf(lead) } },

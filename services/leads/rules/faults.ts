@@ -34,6 +34,14 @@ export function agedFrom({ created_at, aged_from, faults }: Aged, now: Date): Da
   return plusMs(aged_from ?? created_at, Math.max(0, now.getTime() - faults.parked_at.getTime()));
 }
 
+/** What is written on a lead that waits for something else than the end of its faults: it is not parked, and ages; the next fault parks it again. Its faults stay counted. */
+export function notParked(lead: Aged, now: Date): Record<string, unknown> {
+  const aged_from = agedFrom(lead, now);
+  if (aged_from === null || lead.faults === undefined) return {};
+  const { count, code, since } = lead.faults;
+  return { faults: { count, code, since }, aged_from, expiry_from: aged_from };
+}
+
 /** Where the age of a lead begins that does not expire. */
 export const NEVER_AGES = new Date("9999-12-31T00:00:00.000Z");
 

@@ -1,8 +1,8 @@
 import { callRef } from "../../../shared/ids.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
-import type { AttemptSnapshot, Faults, HistoryEntry, LeadDoc } from "../leads.model.ts";
+import type { AttemptSnapshot, Faults, HistoryEntry, LeadDoc, LeadState, Owing } from "../leads.model.ts";
 import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
-import { agedFrom, IS_PARKED, NEVER_AGES, type Aged } from "./faults.ts";
+import { agedFrom, IS_PARKED, NEVER_AGES, notParked, type Aged } from "./faults.ts";
 import { historyEntry, type Lease, type LeadTransition, type SeenLead } from "./lead-transition.ts";
 import { queueOf, type Queued } from "./queue-names.ts";
 
@@ -10,13 +10,13 @@ const WAITING = { $in: ["BACKLOG", "RETRY"] };
 const leasedBy = (b: Lease) => ({ _id: b.lead_id, status: "PROCESSING", claim_no: b.claim_no });
 
 /** FINISHED and owing its webhook event in one write; leads without a webhook owe none. */
-const finishedFields = (lead: Pick<LeadDoc, "payload">, outcome: string, now: Date): Record<string, unknown> => ({
+const finishedFields = (lead: Owing, outcome: string, now: Date): Record<string, unknown> => ({
   status: "FINISHED",
   outcome,
   finished_at: now,
   updated_at: now,
   held: null,
-  ...(typeof lead.payload["reporting_webhook_url"] === "string" ? { report_due_at: now } : {}),
+  ...(typeof lead.payload?.reporting_webhook_url === "string" ? { report_due_at: now } : {}),
 });
 
 /** Its technical faults are over: it ages again. */
@@ -123,11 +123,13 @@ const returned = (
   },
 });
 
-/** PROCESSING -> where it came from, the attempt released. Only for attempts that provably rang no phone. */
+/**
+ * PROCESSING -> where it came from, the attempt released. Only for attempts that provably rang no phone. Its technical faults stay counted: that it waits
+ * for another reason in between says nothing of their end.
+ */
 export function release(lease: Lease, lead: Released, due_at: Date, why: string, now: Date): LeadTransition {
   const { filter, update } = returned(lease, lead, due_at, why, now);
-  const { $set, $unset } = withoutFaults(lead, now);
-  return { filter, update: { ...update, $set: { ...update.$set, ...$set }, $unset: { ...update.$unset, ...$unset } } };
+  return { filter, update: { ...update, $set: { ...update.$set, ...notParked(lead, now) } } };
 }
 
 /** The same, because a technical fault stopped the attempt. `recovered`: its lease was lost. */
@@ -186,7 +188,7 @@ export function releaseForPreCheck(
 /** PROCESSING -> RETRY. */
 export const retry = (
   lease: Lease,
-  lead: LeadDoc,
+  lead: LeadState,
   facts: AttemptFacts,
   next: { outcome: string; due_at: Date },
   now: Date,
@@ -216,7 +218,7 @@ export const retry = (
 /** PROCESSING -> FINISHED. */
 export const finish = (
   lease: Lease,
-  lead: LeadDoc,
+  lead: LeadState,
   facts: AttemptFacts,
   outcome: string,
   now: Date,
@@ -234,7 +236,7 @@ export const finish = (
 /** BACKLOG|RETRY -> FINISHED, because it must not be dialled; `due_at` null: it has none. */
 export const drop = (
   seen: { lead_id: string; due_at: Date | null },
-  lead: Pick<LeadDoc, "payload">,
+  lead: Owing,
   outcome: string,
   reason: string,
   now: Date,
@@ -249,7 +251,7 @@ export const drop = (
 
 /** BACKLOG|RETRY -> FINISHED by a person. Claim and abort are writes on one document: one of them loses. */
 export const abort = (
-  lead: Pick<LeadDoc, "_id" | "payload">,
+  lead: Pick<LeadDoc, "_id"> & Owing,
   cancellation: { reason: string; by: string; at: Date },
   now: Date,
 ): LeadTransition => ({

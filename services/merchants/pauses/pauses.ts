@@ -1,5 +1,5 @@
 import { recordAudit } from "../../../shared/audit.ts";
-import type { Bus, Handlers, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
+import type { Bus, Handlers, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import type { MerchantRecord } from "../../../shared/contracts/merchants.ts";
 import { MAX_MESSAGE_BYTES } from "../../../shared/batching.ts";
@@ -10,6 +10,7 @@ import { merchantForChange, merchantView, merchantNotFound } from "../merchant-a
 import type { MerchantsRepository } from "../merchants.repository.ts";
 import { pauseView, type PauseDoc } from "./pause.model.ts";
 import type { PausesRepository } from "./pauses.repository.ts";
+import type { ResellersRepository } from "../resellers.repository.ts";
 import { refuseDeployment, refusePause } from "../rules/permissions.ts";
 
 const permitDeployment = (by: By): void => {
@@ -27,22 +28,28 @@ const withoutLongReasons = (merchants: PausedMerchants): PausedMerchants =>
 
 async function pausesOf(
   paused: PausesRepository,
-  { calleeCaps }: Pick<MerchantsRepository, "calleeCaps">,
-  ids: readonly string[],
+  { callLimits }: Pick<MerchantsRepository, "callLimits">,
+  { spendCeilings }: Pick<ResellersRepository, "spendCeilings">,
+  { merchant_ids: ids, reseller_ids = [] }: ParamsOf<"merchants.pauses">,
 ): Promise<ResultOf<"merchants.pauses">> {
-  const [deployment, found, caps] = await Promise.all([
+  const [deployment, found, limits, ofResellers] = await Promise.all([
     paused.deployment(),
     ids.length === 0 ? [] : paused.merchants(ids),
-    ids.length === 0 ? [] : calleeCaps(ids),
+    ids.length === 0 ? [] : callLimits(ids),
+    reseller_ids.length === 0 ? [] : spendCeilings(reseller_ids),
   ]);
   const merchants = found.flatMap((merchant) => {
     const pause = pauseView(merchant.paused);
     return pause ? [{ id: merchant._id, pause }] : [];
   });
+  const caps = limits.flatMap(({ id, max_calls_per_callee: cap }) => (cap ? [{ id, max_calls_per_callee: cap }] : []));
+  const ofMerchants = limits.flatMap(({ id, spend_ceiling }) => (spend_ceiling ? [{ id, spend_ceiling }] : []));
+  const ceilings = [...ofMerchants, ...ofResellers];
   return {
     deployment: pauseView(deployment),
     merchants: withoutLongReasons(merchants),
     ...(caps.length > 0 ? { caps } : {}),
+    ...(ceilings.length > 0 ? { ceilings } : {}),
   };
 }
 
@@ -50,6 +57,7 @@ async function pausesOf(
 export function pauseActions(
   deps: Pick<ServiceDeps, "clock" | "log">,
   merchants: MerchantsRepository,
+  resellers: Pick<ResellersRepository, "spendCeilings">,
   paused: PausesRepository,
 ): Handlers<"merchants", "pause" | "resume" | "deployment" | "pauseDeployment" | "resumeDeployment" | "pauses"> {
   const pauseBy = (by: By, reason: string | undefined): PauseDoc => ({
@@ -106,6 +114,6 @@ export function pauseActions(
     },
     pauseDeployment: ({ by, reason }, { bus }) => switchDeployment(by, pauseBy(by, reason), bus),
     resumeDeployment: ({ by }, { bus }) => switchDeployment(by, null, bus),
-    pauses: ({ merchant_ids }) => pausesOf(paused, merchants, merchant_ids),
+    pauses: (asked) => pausesOf(paused, merchants, resellers, asked),
   };
 }

@@ -70,8 +70,12 @@ export const usableAtAllBy = ({ reseller_id, merchant_id, provider }: Party): Re
 /** The name a holder acts in: `<name>~<replica>` acts for `<name>`. */
 export const nameOf = (holder: string): string => holder.split(NAME_SEPARATOR, 1)[0] ?? holder;
 
-/** Reserves a slot of this number for as many of these holders as it has free, the first ones first; removes slots whose lease has ended. */
+/**
+ * Reserves a slot of this number, while its owner and provider are still those of `usable`, for as many of these holders as it has free, the first
+ * ones first; removes slots whose lease has ended.
+ */
 export const reserveSlots = (
+  usable: Record<string, unknown>,
   id: string,
   holders: readonly string[],
   lease_seconds: number,
@@ -87,7 +91,7 @@ export const reserveSlots = (
   };
   return {
     // a holder has one slot: a number where one of them has one reserves none
-    filter: { _id: id, status: "AVAILABLE", ...hasFreeSlot(at), "slots.holder": { $nin: [...holders] } },
+    filter: { ...usable, _id: id, ...hasFreeSlot(at), "slots.holder": { $nin: [...holders] } },
     update: [{ $set: fieldsByClock({ slots: { $concatArrays: [LIVE, reserved] }, used_at: NOW }, at) }],
   };
 };

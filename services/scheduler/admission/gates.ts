@@ -4,10 +4,12 @@ import { CALLEE_BUSY, FORMER_CALL_OPEN, type GateName } from "../../../shared/co
 import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/records/lead.ts";
 import type { ResultOf } from "../../../shared/bus/bus.ts";
 import { zonesOf } from "../../../shared/numbering/callee-zones.ts";
+import { destinationIssue, type Allowed } from "../../../shared/numbering/destination.ts";
 import { isShortNumber } from "../../../shared/numbering/short-number.ts";
 import { MS_PER_SECOND, plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import { drop, hold, notJudged, pass, type Ruling } from "./gate-verdict.ts";
 import { calleeCapRuling, otherCallRuling, type CalleeCapInputs } from "./other-calls.ts";
+import { spendRuling, type SpendInputs } from "./spend-gate.ts";
 import { windowRuling } from "./window-gate.ts";
 import { permitsAt, type RateLimit, type WindowLog } from "../limits/rules/sliding-window.ts";
 
@@ -33,7 +35,7 @@ export interface LimitState {
 export type Pause = ResultOf<"merchants.pauses">["deployment"];
 
 /** All that the gates judge. An input that is null was not read, and its gate is not judged; `lead` null: a whole queue is judged. */
-export interface GateInputs extends CalleeCapInputs {
+export interface GateInputs extends CalleeCapInputs, SpendInputs {
   at: Date;
   lead: GateLead | null;
   /** null: the template no longer exists. */
@@ -45,6 +47,8 @@ export interface GateInputs extends CalleeCapInputs {
   /** ISO country of the callee; null: it belongs to none. */
   country: string | null;
   slots: SlotAvailability | null;
+  /** Which numbers the deployment calls; absent: no special ones. */
+  destinations?: Allowed;
   rate: LimitState | null;
   carrier: LimitState | null;
 }
@@ -147,7 +151,7 @@ function statusRuling(lead: GateLead): Ruling {
   return pass(`The lead waits in ${lead.status}.`, { status: lead.status });
 }
 
-function phoneRuling(lead: GateLead): Ruling {
+function phoneRuling(lead: GateLead, allowed: Allowed = { special: [] }): Ruling {
   const values = { phone_number: lead.masked, execution_mode: lead.execution_mode };
   if (!DIALLED_MODES.includes(lead.execution_mode))
     return hold(
@@ -167,6 +171,8 @@ function phoneRuling(lead: GateLead): Ruling {
       "the number is one of an emergency or short service, which is never called",
       values,
     );
+  const issue = destinationIssue(lead.phone_number, allowed);
+  if (issue !== null) return drop("NUMBER_UNAVAILABLE", `the number ${issue}`, values);
   return pass(`The number to call is ${lead.masked ?? "known"}.`, values);
 }
 
@@ -218,7 +224,7 @@ function dueRuling(lead: GateLead, at: Date): Ruling {
 /** Every gate, as a pure function of its inputs. */
 export const RULES: Readonly<Record<GateName, (f: GateInputs) => Ruling>> = {
   status: (f) => ofLead(f, statusRuling),
-  phone_number: (f) => ofLead(f, phoneRuling),
+  phone_number: (f) => ofLead(f, (lead) => phoneRuling(lead, f.destinations)),
   template: ({ plan }) =>
     plan
       ? pass("The template exists.", { template_id: plan.template_id, version: plan.version })
@@ -231,6 +237,7 @@ export const RULES: Readonly<Record<GateName, (f: GateInputs) => Ruling>> = {
   callee_capped: (f) => ofLead(f, (lead) => calleeCapRuling(lead, f)),
   deployment: ({ pauses }) => pausedBy(pauses.deployment, "the whole deployment"),
   merchant: ({ pauses }) => pausedBy(pauses.merchant, "the merchant"),
+  spend_ceiling: spendRuling,
   template_active: ({ plan }) =>
     plan?.is_active === true
       ? pass("The template is switched on.")

@@ -19,7 +19,7 @@ export interface AdmittedLead extends PickedLead {
 
 /** What the stage needs. */
 export interface AdmitLeadsDeps extends Pick<ServiceDeps, "bus" | "clock"> {
-  inputs: Pick<AdmissionInputs, "countryOf">;
+  inputs: Pick<AdmissionInputs, "countryOf"> & Partial<Pick<AdmissionInputs, "destinations">>;
 }
 
 /** Whether each callee is on its reseller's blacklist; null where that is not enforced. */
@@ -68,6 +68,7 @@ export async function admitLeads(
       pauses,
       blacklisted: listed[i] ?? null,
       country: deps.inputs.countryOf(lead.phone_number),
+      ...(deps.inputs.destinations === undefined ? {} : { destinations: deps.inputs.destinations }),
       slots: null,
       rate: open.rate,
       carrier: open.carrier,

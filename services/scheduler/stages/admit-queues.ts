@@ -42,14 +42,24 @@ const LIMIT_GATES = ["rate_limit", "carrier_limit"] as const;
  * called outside the window by the one or the other, and when that ends is not known.
  */
 function admissionAt(
-  { queue: { queue }, plan, pauses }: QueueInputs,
+  { queue: { queue }, plan, pauses, ceilings, spend }: QueueInputs,
   slots: SlotAvailability | null,
   now: Date,
   held: { ahead_ms: number } | null,
 ): Admission {
   const callee_zones = calleeZonesOf(queue) ?? [];
   const judge = (at: Date): Admission =>
-    admitQueue({ at, plan, pauses, callee_zones, slots, rate: null, carrier: null });
+    admitQueue({
+      at,
+      plan,
+      pauses,
+      callee_zones,
+      ceilings: ceilings ?? null,
+      ...(spend ? { spend } : {}),
+      slots,
+      rate: null,
+      carrier: null,
+    });
   const verdict = judge(now);
   if (held === null || verdict.verdict !== "admitted") return verdict;
   const other = judge(plusMs(now, held.ahead_ms));

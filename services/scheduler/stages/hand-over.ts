@@ -52,9 +52,12 @@ export function orderOf(
     ...(configuration.engine === null ? {} : { engine: configuration.engine }),
     voicemail_action: configuration.voicemail_action,
     enforce_blacklist: configuration.enforce_blacklist,
+    ...(configuration.enable_international_call ? {} : { enable_international_call: false }),
+    ...(configuration.transfer_numbers?.length ? { transfer_numbers: configuration.transfer_numbers } : {}),
     max_call_seconds: plan.max_call_seconds,
     rate_limit: rateLimitOf(configuration, claimed.phone_number),
     ...(open.inputs.cap ? { max_calls_per_callee: open.inputs.cap } : {}),
+    ...(open.inputs.ceilings ? { spend_ceilings: open.inputs.ceilings } : {}),
     pre_checks: configuration.pre_checks,
     pre_check_defers: claimed.pre_check_defers,
   };

@@ -1,5 +1,6 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { Cache } from "../../../shared/cache.ts";
+import { spendPools } from "../memory/spend-rooms.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { DueLead } from "../../../shared/contracts/records/lead.ts";
 import type { LimitState } from "../admission/gates.ts";
@@ -70,7 +71,11 @@ export function rateWindowsOf({ inputs, rate, carrier, whitelisted_only }: OpenQ
   ];
 }
 
-/** Permits that each rate window has left, without those that leads on their way to the dialer will ask for. */
+/** The names of all that a queue's calls draw from: rate windows, and the ledgers of its spend ceilings. */
+export const poolsOf = (open: OpenQueue): string[] =>
+  [...rateWindowsOf(open), ...spendPools(open.inputs)].map(([id]) => id);
+
+/** Permits that each rate window has left, and calls that each spend ceiling has room for, without those that leads on their way to the dialer will ask for. */
 function permitsLeft(queues: readonly OpenQueue[], { clock, reservations }: PickFairlyDeps): Map<string, number> {
   const aheadMs = reservations.aheadMs();
   const at = plusMs(clock.now(), aheadMs);
@@ -82,6 +87,9 @@ function permitsLeft(queues: readonly OpenQueue[], { clock, reservations }: Pick
     const free = permitsAt(log, limit, at).free + again;
     left.set(id, Math.max(0, free - reservations.count(id, clock.monotonicMs())));
   }
+  const nowMs = clock.monotonicMs();
+  for (const [id, room] of queues.flatMap(({ inputs }) => spendPools(inputs)))
+    left.set(id, Math.min(left.get(id) ?? Infinity, Math.max(0, room - reservations.count(id, nowMs))));
   return left;
 }
 
@@ -100,7 +108,7 @@ const nameOf = ({ open }: Share): string => open.inputs.queue.queue;
 
 const newShare = (open: OpenQueue): Share => ({
   open,
-  windows: rateWindowsOf(open).map(([id]) => id),
+  windows: poolsOf(open),
   leads: [],
   read: false,
   exhausted: false,

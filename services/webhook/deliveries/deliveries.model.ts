@@ -49,10 +49,10 @@ export const deliverySchema = new Schema<DeliveryDoc>(
   SCHEMA_OPTIONS,
 );
 const NEWEST = { created_at: -1, _id: -1 } as const;
-// By host first: what one host has due costs nothing to reads of another's.
+// By receiver first: what one has due costs nothing to reads of another's. In its place 0.2.0 read by `due_by_host`, which 0.4.0 drops.
 deliverySchema.index(
-  { host: 1, next_try_at: 1 },
-  { name: "due_by_host", partialFilterExpression: { next_try_at: { $exists: true } } },
+  { host: 1, reseller_id: 1, merchant_id: 1, next_try_at: 1 },
+  { name: "due_by_receiver", partialFilterExpression: { next_try_at: { $exists: true } } },
 );
 deliverySchema.index({ lead_id: 1, created_at: 1 }, { name: "by_lead" });
 deliverySchema.index({ state: 1, ...NEWEST }, { name: "by_state" });

@@ -6,6 +6,7 @@ import { batched } from "../../../shared/batching.ts";
 import { PAGE_ORDER, type PageFilter } from "../../../shared/page.ts";
 import { insertNew, updateEach } from "../../../shared/database/write-batches.ts";
 import type { BodilessDelivery, DeliveryDoc } from "./deliveries.model.ts";
+import { keyOf, receiverOf, type Receiver } from "../rules/receiver.ts";
 import { giveUp, takeLease, type DeliveryTransition } from "../rules/delivery-state-machine.ts";
 
 /** What taking the lease of a delivery needs. */
@@ -17,10 +18,10 @@ type DeliveryFilter = ListFilter<"webhook.list">;
 export interface DeliveriesRepository {
   /** Writes those that are not there yet; true for each that was not. */
   insert(docs: readonly DeliveryDoc[]): Promise<boolean[]>;
-  /** Hosts that have deliveries due, in the order of their names from `from` on; `next`: where to go on, null: that was all. Costs by hosts, not by what they have due. */
-  hostsDue(from: string | null, now: Date): Promise<{ hosts: string[]; next: string | null }>;
-  /** The deliveries of a host that are due, the longest waiting first. */
-  dueOf(host: string, now: Date, limit: number): Promise<DueDelivery[]>;
+  /** Receivers that have deliveries due, in the order of the index from behind `from` on; `next`: where to go on, null: that was all. Costs by receivers, not by what they have due. */
+  receiversDue(from: Receiver | null, now: Date): Promise<{ receivers: Receiver[]; next: Receiver | null }>;
+  /** The deliveries of a receiver that are due, the longest waiting first. */
+  dueOf(receiver: Receiver, now: Date, limit: number): Promise<DueDelivery[]>;
   /** Takes deliveries until then, in the name `taker`; those that others took meanwhile are not among the answer. */
   take(due: readonly DueDelivery[], until: Date, taker: string): Promise<DeliveryDoc[]>;
   /** Makes a transition; those of one moment are written in one go. It does not say whether the guard held. */
@@ -36,8 +37,8 @@ export interface DeliveriesRepository {
   page(scope: Scope, filter: DeliveryFilter, after: PageFilter, size: number): Promise<BodilessDelivery[]>;
 }
 
-/** Deliveries read to find hosts; a host that fills a read is passed over by the next one. */
-const HOSTS_PER_SCAN = 20;
+/** Deliveries read to find receivers; a receiver that fills a read is passed over by the next one. */
+const READ_PER_SCAN = 20;
 /** Transitions of one moment that share a write. */
 const TRANSITIONS_PER_WRITE = 100;
 
@@ -59,18 +60,10 @@ export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepos
   const list = (filter: Record<string, unknown>) => listed(model, filter);
   return {
     insert: (docs) => insertNew(model, docs),
-    async hostsDue(from, now) {
-      const found = await model
-        .find({ host: from === null ? { $gte: "" } : { $gt: from }, next_try_at: { $lte: now } }, { _id: 0, host: 1 })
-        .sort({ host: 1, next_try_at: 1 })
-        .limit(HOSTS_PER_SCAN)
-        .lean<{ host: string }[]>();
-      const hosts = [...new Set(found.map((d) => d.host))];
-      return { hosts, next: found.length === HOSTS_PER_SCAN ? (hosts.at(-1) ?? null) : null };
-    },
-    dueOf: (host, now, limit) =>
+    receiversDue: (from, now) => receiversDue(model, from, now),
+    dueOf: (receiver, now, limit) =>
       model
-        .find({ host, next_try_at: { $lte: now } }, { next_try_at: 1 })
+        .find({ ...receiverOf(receiver), next_try_at: { $lte: now } }, { next_try_at: 1 })
         .sort({ next_try_at: 1 })
         .limit(limit)
         .lean<DueDelivery[]>(),
@@ -95,6 +88,32 @@ export function deliveriesRepository(model: Model<DeliveryDoc>): DeliveriesRepos
     lastOf: async (lead_id) => (await list({ lead_id }).sort({ created_at: -1 }).limit(1))[0] ?? null,
     page: (scope, filter, after, size) => page(model, scope, filter, after, size),
   };
+}
+
+/** What comes behind a receiver in the order of the index: one range each, as that is what an index is read by. null comes before every id. */
+const rangesBehind = ({ host, reseller_id, merchant_id }: Receiver) => [
+  { host, reseller_id, merchant_id: merchant_id === null ? { $gte: "" } : { $gt: merchant_id } },
+  { host, reseller_id: { $gt: reseller_id } },
+  { host: { $gt: host } },
+];
+
+async function receiversDue(
+  model: Model<DeliveryDoc>,
+  from: Receiver | null,
+  now: Date,
+): Promise<{ receivers: Receiver[]; next: Receiver | null }> {
+  const found: Receiver[] = [];
+  for (const range of from === null ? [{ host: { $gte: "" } }] : rangesBehind(from)) {
+    if (found.length === READ_PER_SCAN) break;
+    const read = await model
+      .find({ ...range, next_try_at: { $lte: now } }, { _id: 0, host: 1, reseller_id: 1, merchant_id: 1 })
+      .sort({ host: 1, reseller_id: 1, merchant_id: 1, next_try_at: 1 })
+      .limit(READ_PER_SCAN - found.length)
+      .lean<Receiver[]>();
+    found.push(...read);
+  }
+  const receivers = [...new Map(found.map((receiver) => [keyOf(receiver), receiver])).values()];
+  return { receivers, next: found.length === READ_PER_SCAN ? (receivers.at(-1) ?? null) : null };
 }
 
 /** One read per state, each in the order of its index: merged, none needs sorting in the database. */

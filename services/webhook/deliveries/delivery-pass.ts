@@ -2,15 +2,16 @@ import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
 import type { HostSlots } from "../hosts/host-slots.ts";
+import { keyOf, type Receiver } from "../rules/receiver.ts";
 import { LEASE_MS, type DeliverySender } from "./delivery-sender.ts";
 
-/** Between two scans for hosts that have deliveries due: retries, and what other processes left behind. */
+/** Between two scans for receivers that have deliveries due: retries, and what other processes left behind. */
 const SCAN_INTERVAL_MS = 1000;
 /** Reads of one scan; the next pass goes on where this one stopped. */
 const MAX_SCANS = 25;
-/** Hosts whose deliveries are read at once. */
-const HOSTS_AT_ONCE = 20;
-/** A delivery that has been due this long without a try, as its host is unwell and others come first, is given up: longer than all its tries would take. */
+/** Receivers whose deliveries are read at once. */
+const RECEIVERS_AT_ONCE = 20;
+/** A delivery that has been due this long without a try, as its receiver is unwell and others come first, is given up: longer than all its tries would take. */
 export const GIVE_UP_MS = 7 * 86_400_000;
 const GIVE_UP_EVERY_MS = 60_000;
 
@@ -22,12 +23,12 @@ export interface PassDeps extends Pick<ServiceDeps, "clock" | "ids" | "log"> {
 }
 
 /**
- * The pass of the delivery loop: takes due deliveries and begins to send them. It scans for hosts first, then reads each host for as many deliveries as it has
- * slots: a host that has none costs one key of the index, whatever it has due.
+ * The pass of the delivery loop: takes due deliveries and begins to send them. It scans for receivers first, then reads each for as many deliveries as it has
+ * slots: a receiver that has none costs one key of the index, whatever it has due.
  */
 export class DeliveryPass {
   readonly #deps: PassDeps;
-  #from: string | null = null;
+  #from: Receiver | null = null;
   #scanAt = -Infinity;
   #giveUpAt = -Infinity;
 
@@ -38,18 +39,18 @@ export class DeliveryPass {
   /** One pass; true: there is more to be taken. */
   async run(): Promise<boolean> {
     await this.#giveUpOld();
-    const more = await this.#scanHosts();
+    const more = await this.#scanReceivers();
     await this.#takeNext();
     return more || this.#deps.hosts.anyNext();
   }
 
-  /** Finds the hosts that have deliveries due; true: there may be more hosts. */
-  async #scanHosts(): Promise<boolean> {
+  /** Finds the receivers that have deliveries due; true: there may be more. */
+  async #scanReceivers(): Promise<boolean> {
     const { clock, deliveries, hosts } = this.#deps;
     if (clock.monotonicMs() < this.#scanAt) return false;
     for (let i = 0; i < MAX_SCANS; i++) {
-      const found = await deliveries.hostsDue(this.#from, clock.now());
-      for (const host of found.hosts) hosts.enqueue(host);
+      const found = await deliveries.receiversDue(this.#from, clock.now());
+      for (const receiver of found.receivers) hosts.enqueue(receiver);
       this.#from = found.next;
       if (this.#from === null) {
         this.#scanAt = clock.monotonicMs() + SCAN_INTERVAL_MS;
@@ -61,24 +62,24 @@ export class DeliveryPass {
 
   async #takeNext(): Promise<void> {
     const { clock, deliveries, hosts, ids, sender } = this.#deps;
-    const next = hosts.next(HOSTS_AT_ONCE);
+    const next = hosts.next(RECEIVERS_AT_ONCE);
     if (next.length === 0) return;
-    const slots = new Map(next.map((one) => [one.host, one.slots]));
+    const slots = new Map(next.map((one) => [keyOf(one.receiver), one.slots]));
     try {
       const due = await Promise.all(
-        next.map(async ({ host, slots: { length } }) => {
-          const found = await deliveries.dueOf(host, clock.now(), length);
-          if (found.length === length) hosts.enqueue(host);
+        next.map(async ({ receiver, slots: { length } }) => {
+          const found = await deliveries.dueOf(receiver, clock.now(), length);
+          if (found.length === length) hosts.enqueue(receiver);
           return found;
         }),
       );
       const taken = await deliveries.take(due.flat(), plusMs(clock.now(), LEASE_MS), ids.uuid());
       for (const delivery of taken) {
-        const slot = slots.get(delivery.host)?.pop();
+        const slot = slots.get(keyOf(delivery))?.pop();
         if (slot) sender.begin(delivery, slot);
       }
     } catch (error) {
-      for (const host of slots.keys()) hosts.enqueue(host);
+      for (const { receiver } of next) hosts.enqueue(receiver);
       throw error;
     } finally {
       for (const slot of [...slots.values()].flat()) slot.release();
@@ -94,7 +95,7 @@ export class DeliveryPass {
     if (count > 0)
       log.warn(
         { event: "webhook.given_up", deliveries: count },
-        "webhook events could not be tried for days, as their hosts are unwell; they are listed as exhausted",
+        "webhook events could not be tried for days, as their receivers are unwell; they are listed as exhausted",
       );
   }
 }

@@ -11,6 +11,7 @@ import type { PauseChange } from "../hosts/host-records.ts";
 import type { Secrets } from "../secrets/secrets.repository.ts";
 import { TOTAL_TIMEOUT_MS, type WebhookClient } from "./webhook-request.ts";
 import { sign } from "../rules/webhook-signature.ts";
+import { receiverOf } from "../rules/receiver.ts";
 import { isHostFailure } from "../rules/host-health.ts";
 import { verdictOf, type DeliveryVerdict, type TryResult } from "../rules/delivery-verdict.ts";
 
@@ -23,7 +24,7 @@ export interface SenderDeps extends Pick<ServiceDeps, "clock" | "env" | "log" | 
   secrets: Secrets;
   client: WebhookClient;
   hosts: HostSlots;
-  /** Runs when a request ended and hosts wait for its slot. */
+  /** Runs when a request ended and receivers wait for its slot. */
   onRoom(): void;
 }
 
@@ -66,13 +67,13 @@ export class DeliverySender {
     const timestampSeconds = Math.floor(now.getTime() / MS_PER_SECOND);
     const signature = sign(valid, d._id, timestampSeconds, d.body);
     const result = await client.send({ url: d.url, id: d._id, timestampSeconds, signature, body: d.body });
-    this.#logPause(d.host, slot.answered(result));
+    this.#logPause(d, slot.answered(result));
     const verdict = verdictOf(
       result,
       {
         tries: d.try_count - (d.tries_before ?? 0),
         early: d.planned_at !== undefined && now < d.planned_at,
-        host_down: isHostFailure(result) && hosts.isDown(d.host),
+        host_down: isHostFailure(result) && hosts.isDown(d),
         now: clock.now(),
       },
       random(),
@@ -82,14 +83,15 @@ export class DeliverySender {
     this.#logTry(d, result, verdict);
   }
 
-  #logPause(host: string, change: PauseChange): void {
+  #logPause(delivery: DeliveryDoc, change: PauseChange): void {
     const { log } = this.#deps;
     if (!change) return;
+    const receiver = receiverOf(delivery);
     if ("ended" in change)
-      log.info({ event: "webhook.host_resumed", host }, "a receiver answers again; its webhook events go out");
+      log.info({ event: "webhook.host_resumed", ...receiver }, "a receiver answers again; its webhook events go out");
     else
       log.warn(
-        { event: "webhook.host_paused", host, pause_ms: Math.round(change.began_ms) },
+        { event: "webhook.host_paused", ...receiver, pause_ms: Math.round(change.began_ms) },
         "a receiver failed too often in a row; its webhook events wait, and no try is spent",
       );
   }
@@ -105,7 +107,7 @@ export class DeliverySender {
       log.info({ event: "webhook.delivered", ...how }, "webhook delivered");
       return;
     }
-    // its host's pause is in the log
+    // its receiver's pause is in the log
     if (verdict.kind === "probed") return;
     const error = result.status === null ? result.error : null;
     const at = verdict.kind === "again" ? { at: verdict.at } : {};

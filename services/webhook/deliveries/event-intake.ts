@@ -4,6 +4,7 @@ import type { WebhookEvent } from "../../../shared/contracts/webhook.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
 import { newDelivery } from "../rules/delivery-state-machine.ts";
+import { receiverOf } from "../rules/receiver.ts";
 import type { HostSlots } from "../hosts/host-slots.ts";
 import { LEASE_MS, type DeliverySender } from "./delivery-sender.ts";
 
@@ -14,7 +15,7 @@ export interface IntakeDeps extends Pick<ServiceDeps, "clock"> {
   sender: DeliverySender;
   /** False while the process shuts down: other processes send what comes in now. */
   isOpen(): boolean;
-  /** Runs when hosts wait for the loop. */
+  /** Runs when receivers wait for the loop. */
   onWaiting(): void;
 }
 
@@ -38,14 +39,15 @@ function documentOf(event: WebhookEvent, taken: boolean, now: Date): DeliveryDoc
 }
 
 /**
- * Writes webhook events, all in one insert, and begins to send those whose host has a slot: they are written as taken, so that the road from finish to receiver
+ * Writes webhook events, all in one insert, and begins to send those whose receiver has a slot: they are written as taken, so that the road from finish to receiver
  * needs no second read of the database. A process that dies between leaves them to the end of their lease. The others wait for the loop.
  */
 export async function acceptEvents(deps: IntakeDeps, events: readonly WebhookEvent[]): Promise<string[]> {
   const { clock, deliveries, hosts, sender } = deps;
   const now = clock.now();
   const entries = [...new Map(events.map((event) => [event.lead_id, event])).values()].map((event) => {
-    const slot = deps.isOpen() ? hosts.acquire(hostOf(event.url)) : null;
+    const { reseller_id, merchant_id } = event;
+    const slot = deps.isOpen() ? hosts.acquire({ host: hostOf(event.url), reseller_id, merchant_id }) : null;
     return { slot, doc: documentOf(event, slot !== null, now) };
   });
   let fresh: boolean[] = [];
@@ -55,7 +57,7 @@ export async function acceptEvents(deps: IntakeDeps, events: readonly WebhookEve
     entries.forEach(({ slot, doc }, i) => {
       if (slot && fresh[i] === true) sender.begin(doc, slot);
       else slot?.release();
-      if (!slot && fresh[i] === true) hosts.enqueue(doc.host);
+      if (!slot && fresh[i] === true) hosts.enqueue(receiverOf(doc));
     });
   }
   if (hosts.anyNext()) deps.onWaiting();

@@ -1,14 +1,17 @@
-import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import { recordAudit } from "../../../shared/audit.ts";
+import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveriesRepository } from "./deliveries.repository.ts";
 import { replayDelivery } from "../rules/delivery-state-machine.ts";
 
-/** Sends the webhook event of a lead again: the same webhook-id and bytes, a new round of tries. DELIVERY_NOT_FOUND, DELIVERY_PENDING. */
+/** Sends the webhook event of a lead again: the same webhook-id and bytes, a new round of tries. Who asked for it is in the audit log. DELIVERY_NOT_FOUND, DELIVERY_PENDING. */
 export async function replayLastDelivery(
   { clock, log, deliveries }: Pick<ServiceDeps, "clock" | "log"> & { deliveries: DeliveriesRepository },
-  lead_id: string,
+  bus: Bus,
+  { by, lead_id: asked }: ParamsOf<"webhook.replay">,
 ): Promise<DeliveryDoc> {
+  const lead_id = asked.toLowerCase();
   const last = await deliveries.lastOf(lead_id);
   if (!last)
     return fail(
@@ -26,5 +29,8 @@ export async function replayLastDelivery(
     { event: "webhook.replayed", lead_id, delivery_id: replayed._id, was: last.state },
     "a delivery is sent again",
   );
+  const { _id: delivery_id, reseller_id, merchant_id } = replayed;
+  const entry = { action: "delivery.replayed", subject: lead_id, reseller_id, merchant_id, details: { delivery_id } };
+  if (by) await recordAudit({ log }, bus, { by, ...entry });
   return replayed;
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../shared/time/clock.ts";
-import type { Resolve } from "../../../shared/egress/egress-agent.ts";
+import type { Resolve } from "../../../shared/egress/network-names.ts";
 import { addressRefusal, type AddressPolicy } from "../../../shared/egress/egress-address.ts";
 import { egressClient, type EgressFailure } from "../../../shared/egress/egress-request.ts";
 import { retryAfterSeconds, type TryResult } from "../rules/delivery-verdict.ts";

@@ -2,7 +2,7 @@ import { exponentialMs, jitterMs } from "../../../shared/time/backoff.ts";
 import { askedPauseMs, type TryResult } from "./delivery-verdict.ts";
 
 /**
- * How a host has been doing: failures in a row, and once there were too many, when the next probe may begin (monotonic milliseconds) and how many
+ * How a host has been doing for one tenant (receiver.ts): failures in a row, and once there were too many, when the next probe may begin (monotonic milliseconds) and how many
  * pauses, each ended by a probe, there were in a row.
  */
 export interface HostHealth {

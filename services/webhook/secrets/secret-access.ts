@@ -15,13 +15,17 @@ async function ownerFor(bus: Bus, { by, reseller_id, merchant_id }: ParamsOf<"we
   return owner;
 }
 
-/** The newest signing secret of a merchant or reseller. */
+/** The newest signing secret of a merchant or reseller. Who read it is in the audit log. */
 export async function readSecret(
+  deps: Pick<ServiceDeps, "log">,
   bus: Bus,
   secrets: Secrets,
   params: ParamsOf<"webhook.secret">,
 ): Promise<ResultOf<"webhook.secret">> {
-  const [secret] = await secrets.validFor(await ownerFor(bus, params));
+  const owner = await ownerFor(bus, params);
+  const [secret] = await secrets.validFor(owner);
+  const subject = owner.merchant_id ?? owner.reseller_id;
+  await recordAudit(deps, bus, { by: params.by, action: "webhook_secret.read", subject, ...owner, details: {} });
   return { secret: secret ?? fail("INTERNAL", "no signing secret could be made") };
 }
 

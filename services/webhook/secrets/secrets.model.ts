@@ -7,7 +7,7 @@ export interface SecretsDoc {
   secrets: { value: string; valid_until: Date | null }[];
 }
 
-/** Collection `webhook_secrets`; owner: the webhook service. The secrets are needed in clear to sign with. */
+/** Collection `webhook_secrets`; owner: the webhook service. Secrets are sealed where SECRETS_KEY is set (shared/process/secret-seal.ts); those written before are in clear. */
 export const secretsSchema = new Schema<SecretsDoc>(
   {
     _id: { type: String, required: true },

@@ -1,9 +1,10 @@
 import type { Model } from "mongoose";
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { recencyCache } from "../../../shared/cache.ts";
-import { plusSeconds, type Clock } from "../../../shared/time/clock.ts";
+import { plusSeconds } from "../../../shared/time/clock.ts";
 import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
 import { fail } from "../../../shared/errors.ts";
-import type { Ids } from "../../../shared/ids.ts";
+import { secretSeal, type SecretSeal } from "../../../shared/process/secret-seal.ts";
 import type { SecretsDoc } from "./secrets.model.ts";
 import { SECRET_PREFIX } from "../rules/webhook-signature.ts";
 
@@ -33,21 +34,49 @@ export const ROTATION_SECONDS = 86_400;
 /** Rotations of one owner at the same moment that may come before this one. */
 const ROTATION_TRIES = 5;
 
+/** What the secrets of a document are sealed for: another owner's document does not open them. */
+const contextOf = (_id: string): string => JSON.stringify(["webhook_secret", _id]);
+
+/** A secret as it is stored: sealed, where there is a key to seal with. */
+const storedFor = (seal: SecretSeal, _id: string, value: string): string =>
+  seal.seals ? seal.seal(value, contextOf(_id)) : value;
+
+/** Seals anew what is in clear, or under another key than SECRETS_KEY; how many owners had such secrets. A rotation at the same moment wins. */
+export async function resealSigningSecrets(model: Model<SecretsDoc>, seal: SecretSeal): Promise<number> {
+  let count = 0;
+  for await (const { _id, secrets } of model.find().lean<SecretsDoc[]>().cursor()) {
+    if (!secrets.some(({ value }) => seal.isStale(value))) continue;
+    const sealed = secrets.map((s) => ({ ...s, value: storedFor(seal, _id, seal.open(s.value, contextOf(_id))) }));
+    const filter = { _id, "secrets.0.value": secrets[0]?.value };
+    count += (await model.updateOne(filter, { $set: { secrets: sealed } })).modifiedCount;
+  }
+  return count;
+}
+
 /** The repository over its model. */
-export function secretsRepository(model: Model<SecretsDoc>, ids: Ids, clock: Clock): Secrets {
+export function secretsRepository(
+  model: Model<SecretsDoc>,
+  { ids, clock, env }: Pick<ServiceDeps, "ids" | "clock" | "env">,
+): Secrets {
+  const { SECRETS_KEY, SECRETS_OTHER_KEY } = env;
+  const seal = secretSeal({ SECRETS_KEY, SECRETS_OTHER_KEY }, ids);
   const idOf = ({ reseller_id, merchant_id }: Owner): string =>
     merchant_id ? `merchant:${merchant_id}` : `reseller:${reseller_id}`;
-  const made = () => ({ value: `${SECRET_PREFIX}${ids.base64(SECRET_BYTES)}`, valid_until: null });
+  const made = (): string => `${SECRET_PREFIX}${ids.base64(SECRET_BYTES)}`;
   const cache = recencyCache<Promise<SecretsDoc | null>>({ max: MAX_CACHED, ttl: { ms: CACHED_MS, clock } });
   const valid = (doc: SecretsDoc | null, now: Date) =>
     (doc?.secrets ?? []).filter((s) => s.valid_until === null || new Date(s.valid_until) > now);
+  const opened = (doc: SecretsDoc | null): string[] =>
+    valid(doc, clock.now()).map((s) => seal.open(s.value, contextOf(doc?._id ?? "")));
 
   async function read(_id: string): Promise<SecretsDoc | null> {
     const doc = await model.findById(_id).lean<SecretsDoc>();
     if (doc) return doc;
-    await model.create({ _id, secrets: [made()] }).catch((error: unknown) => {
-      if (!isDuplicateKey(error)) throw error;
-    });
+    await model
+      .create({ _id, secrets: [{ value: storedFor(seal, _id, made()), valid_until: null }] })
+      .catch((error: unknown) => {
+        if (!isDuplicateKey(error)) throw error;
+      });
     return model.findById(_id).lean<SecretsDoc>();
   }
 
@@ -61,22 +90,26 @@ export function secretsRepository(model: Model<SecretsDoc>, ids: Ids, clock: Clo
   };
 
   return {
-    validFor: async (owner) => valid(await read(idOf(owner)), clock.now()).map((s) => s.value),
-    toSignFor: async (owner) => valid(await readCached(idOf(owner)), clock.now()).map((s) => s.value),
+    validFor: async (owner) => opened(await read(idOf(owner))),
+    toSignFor: async (owner) => opened(await readCached(idOf(owner))),
     async rotate(owner) {
       const _id = idOf(owner);
       for (let tries = 0; tries < ROTATION_TRIES; tries++) {
-        const [newest] = await this.validFor(owner);
         const now = clock.now();
-        const next = made();
+        const [newest] = valid(await read(_id), now);
+        const secret = made();
         const previous_valid_until = newest === undefined ? null : plusSeconds(now, ROTATION_SECONDS);
-        const secrets = [next, ...(newest === undefined ? [] : [{ value: newest, valid_until: previous_valid_until }])];
+        const stored = [secret, ...(newest === undefined ? [] : [seal.open(newest.value, contextOf(_id))])];
+        const secrets = stored.map((value, i) => ({
+          value: storedFor(seal, _id, value),
+          valid_until: i === 0 ? null : previous_valid_until,
+        }));
         const { matchedCount } = await model.updateOne(
-          { _id, "secrets.0.value": newest ?? null },
+          { _id, "secrets.0.value": newest?.value ?? null },
           { $set: { secrets } },
         );
         cache.delete(_id);
-        if (matchedCount > 0) return { secret: next.value, previous_valid_until };
+        if (matchedCount > 0) return { secret, previous_valid_until };
       }
       return fail("BUSY", "the secret was rotated by others at the same moment; read it, and rotate again if need be");
     },

@@ -48,6 +48,8 @@ const Holiday = Type.String({
   pattern: "^(?:[0-9]{4}|-)-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])$",
   maxLength: 10,
 });
+/** Most numbers in a configuration's list of transfer targets. */
+export const MAX_TRANSFER_NUMBERS = 100;
 /** The weekdays of the calling window. */
 const Weekdays = Type.Array(Weekday, { minItems: 1, maxItems: 7 });
 /** Dates on which the calling window is shut all day. */
@@ -107,6 +109,8 @@ const otherFields = {
   rate_limit_whitelist: Type.Array(E164, { maxItems: 1000 }),
   pre_checks: Type.Array(Json, { maxItems: 10, ...upToBytes(PRE_CHECKS_BYTES) }),
   duplicates: Duplicates,
+  /** Numbers to which a transfer whose target comes from a variable may hand a call. */
+  transfer_numbers: Type.Array(E164, { maxItems: MAX_TRANSFER_NUMBERS }),
 };
 
 /** Fields of 2.8; offsets and windows in seconds. */
@@ -164,6 +168,8 @@ export const ConfigurationRecord = Type.Object({
   rate_limit_whitelist: Type.Array(UpTo(32), { maxItems: 1000 }),
   pre_checks: Type.Array(Json),
   duplicates: Type.Optional(Nullable(Duplicates)),
+  /** Absent: a config service of 0.2.0 answers; there is none. */
+  transfer_numbers: Type.Optional(Type.Array(UpTo(32), { maxItems: MAX_TRANSFER_NUMBERS })),
   /** Where an override changes the rate limit: the window that the changed limit counts in. Absent: the configuration's own. */
   rate_window_id: Type.Optional(Uuid),
   created_at: IsoTime,

@@ -14,6 +14,7 @@ export const GATES = [
   /** Its merchant's cap on calls per callee has room. */ "callee_capped",
   /** The deployment is not paused. */ "deployment",
   /** Its merchant is not paused. */ "merchant",
+  /** The spend ceilings of its merchant and reseller have room for its worst case. */ "spend_ceiling",
   /** Its template is switched on. */ "template_active",
   /** Its template has a configuration. */ "configuration",
   /** The configuration's enable_calling. */ "calling_enabled",
@@ -30,6 +31,8 @@ export const FORMER_CALL_OPEN = "former_call_open" satisfies (typeof GATES)[numb
 export const CALLEE_BUSY = "callee_busy" satisfies (typeof GATES)[number];
 /** Why the dialer put a lead off whose callee its merchant has called often enough for now; the name of its gate. */
 export const CALLEE_CAPPED = "callee_capped" satisfies (typeof GATES)[number];
+/** Why the dialer put a lead off whose call does not fit under a spend ceiling; the name of its gate. */
+export const SPEND_CEILING = "spend_ceiling" satisfies (typeof GATES)[number];
 export type GateName = (typeof GATES)[number];
 
 /** One gate's verdict. `until`: from when it may let the lead through; null: it does already, or the time is unknown. */

@@ -25,9 +25,12 @@ export interface Scope {
   merchant_id: string | null;
 }
 
+/** All there is. */
+export const WHOLE_SCOPE: Scope = { reseller_id: null, merchant_id: null };
+
 /** The scope that an asker's role gives. */
 export const scopeOf = (by: By): Scope => {
-  if (by.role === "admin") return { reseller_id: null, merchant_id: null };
+  if (by.role === "admin") return WHOLE_SCOPE;
   return { reseller_id: by.reseller_id, merchant_id: by.role === "reseller" ? null : by.merchant_id };
 };
 

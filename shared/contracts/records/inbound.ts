@@ -16,6 +16,7 @@ export const BLOCK_REASONS = [
   /** Outside the inbound hours. */ "outside_window",
   /** The caller is on the blacklist. */ "blacklisted",
   /** The caller used up the calls that a window allows. */ "rate_limited",
+  /** It does not fit under a spend ceiling of the merchant or the reseller. */ "spend_ceiling",
   /** The call was to be accepted, and a part of the service was unreachable. */ "unavailable",
 ] as const;
 export type BlockReason = (typeof BLOCK_REASONS)[number];

@@ -27,6 +27,16 @@ export const NodeAction = Type.Union([
 ]);
 export type NodeAction = Static<typeof NodeAction>;
 
+/** Headers of a request to a client's server. */
+const HttpHeaders = Type.Record(
+  Type.String({ pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$" }),
+  Type.String({ maxLength: 4000 }),
+  {
+    additionalProperties: false,
+    maxProperties: 32,
+  },
+);
+
 /** A function the model may call in a node: it leads to another node, stores what the caller said, or decides the outcome. */
 export const FlowFunction = Strict({
   name: FieldName,
@@ -42,8 +52,15 @@ export const FlowFunction = Strict({
   transfer_to: Type.Optional(Text(64)),
   /** DTMF of `send_digits`: 0-9, *, #, and w for a wait of half a second; may hold {{variables}}. At most 32 once filled in. */
   digits: Type.Optional(Text(200)),
-  /** Request of `http`; url and body may hold {{variables}}. */
-  http: Type.Optional(Strict({ method: Type.Enum(["GET", "POST"]), url: Text(2000), body: Type.Optional(Json) })),
+  /** Request of `http`; url, headers and body may hold {{variables}}, headers also {{secrets.name}}. */
+  http: Type.Optional(
+    Strict({
+      method: Type.Enum(["GET", "POST"]),
+      url: Text(2000),
+      headers: Type.Optional(HttpHeaders),
+      body: Type.Optional(Json),
+    }),
+  ),
 });
 export type FlowFunction = Static<typeof FlowFunction>;
 

@@ -42,7 +42,7 @@ const isProven = (by: Parameters<ReturnType<typeof signatures>["isProven"]>[0]):
   signers !== null && signatures(signers, "callagent", systemClock).isProven(by);
 
 test("who asks is signed for a gateway that wants it, and any service can verify that", async () => {
-  const by = await identifier(systemClock).identify(stage.bus, `Bearer ${await tokenOn(stage)}`);
+  const by = await identifier(systemClock).identify(stage.bus, `Bearer ${await tokenOn(stage)}`, () => () => undefined);
   expect(by).toMatchObject({ kind: "s2s", role: "reseller", reseller_id: "r1" });
   expect(isProven(by)).toBe(true);
   expect(isProven({ ...by, role: "admin" })).toBe(false);

@@ -30,11 +30,17 @@ const merchants = standIn("merchants", {
   active: () => ({ active: true }),
 });
 
+const lines: string[] = [];
 let stage: Stage;
 let client: MongoClient;
 let db: Db;
 beforeAll(async () => {
-  stage = await setStage({ services: [auth, merchants], env, clock });
+  stage = await setStage({
+    services: [auth, merchants],
+    env: { ...env, LOG_LEVEL: "warn" },
+    clock,
+    onLog: (line) => lines.push(line),
+  });
   client = await MongoClient.connect(stage.uri);
   db = client.db();
 });
@@ -89,6 +95,29 @@ describe("log-in", () => {
     });
     await clock.advance(60_000);
     await expect(login("mallory@example.com", "guess")).rejects.toEqual(failure("INVALID_CREDENTIALS"));
+  });
+
+  test("a log-in is in the audit log, with the client's address", async () => {
+    const address = "203.0.113.31";
+    const { user } = await stage.bus.call("auth.login", { email: "root@example.com", password: PASSWORD, address });
+    const asked = { by: asAdmin, subject: user.id, action: "user.logged_in", limit: 1 };
+    const { entries } = await stage.bus.call("auth.listAudit", asked);
+    expect(entries[0]).toMatchObject({ actor: { kind: "user", id: user.id, role: "admin" }, details: { address } });
+  });
+
+  test("failures and hold-ups are in the log at most once a minute each, without e-mail and password", async () => {
+    await clock.advance(120_000);
+    lines.length = 0;
+    for (let i = 0; i < 15; i++)
+      await stage.bus
+        .call("auth.login", { email: "eve@example.com", password: "my guess", address: "203.0.113.9" })
+        .catch(() => undefined);
+    const said = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(said.map(({ event, address, times }) => [event, address, times])).toEqual([
+      ["auth.login_failed", "203.0.113.9", expect.any(Number)],
+      ["auth.login_locked", "203.0.113.9", expect.any(Number)],
+    ]);
+    expect(lines.join("")).not.toMatch(/eve@|my guess/);
   });
 
   test("a second replica with another ADMIN_PASSWORD leaves the admin as it is", async () => {

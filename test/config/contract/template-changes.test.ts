@@ -176,8 +176,8 @@ describe("saving a template", () => {
   test.each<[string, "FORBIDDEN" | "taken" | "TEMPLATE_NOT_FOUND", (r: string) => By]>([
     ["its merchant", "taken", (r) => asMerchant(r, `${r}.m`)],
     ["its reseller", "taken", asReseller],
-    ["another merchant", "FORBIDDEN", (r) => asMerchant(r, `${r}.n`)],
-    ["another reseller", "FORBIDDEN", () => asReseller("rs-else")],
+    ["another merchant", "TEMPLATE_NOT_FOUND", (r) => asMerchant(r, `${r}.n`)],
+    ["another reseller", "TEMPLATE_NOT_FOUND", () => asReseller("rs-else")],
     ["a user", "FORBIDDEN", (r) => asUser(r, `${r}.m`)],
   ])("by %s: %s", async (_who, code, by) => {
     const r = tenant();

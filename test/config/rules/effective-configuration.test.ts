@@ -111,6 +111,7 @@ test("defaults are filled in, the deployment's zone too", () => {
     rate_limit_max_calls: null,
     rate_limit_window_seconds: 3600,
     rate_limit_whitelist: [],
+    transfer_numbers: [],
     inbound_call_start_time: null,
     inbound_call_end_time: null,
     inbound_call_timezone: "Europe/Paris",

@@ -62,7 +62,11 @@ test("the payload is not changed: no coercion, no defaults", () => {
 });
 
 test.each<[string, Record<string, unknown>, unknown]>([
-  ["a pattern that backtracks", { properties: { a: { pattern: "^(a+)+$" } } }, { a: `${"a".repeat(40)}b` }],
+  [
+    "a pattern that backtracks, saved before such were refused",
+    { properties: { a: { pattern: "^(?=a)(a+)+$" } } },
+    { a: `${"a".repeat(40)}b` },
+  ],
   [
     "references that multiply",
     {
@@ -85,4 +89,12 @@ test.each<[string, Record<string, unknown>, unknown]>([
   ]);
   expect(cpuUsedMs() - began).toBeLessThan(1500);
   expect(payloadCheck(closed)({ name: "Ann" })).toEqual([]);
+});
+
+test("a pattern that would backtrack for ever is judged in linear time", () => {
+  const check = payloadCheck({ properties: { a: { pattern: "^(a+)+$" } } });
+  expect(check({ a: `${"a".repeat(40_000)}b` })).toEqual([
+    { path: "payload.a", message: expect.stringContaining("must match pattern") },
+  ]);
+  expect(check({ a: "aaa" })).toEqual([]);
 });

@@ -88,7 +88,7 @@ const FAULTS: [string, TemplateInput, string[]][] = [
   [
     "parameters with a broken pattern",
     withFunction({ outcome: "x", parameters: { type: "object", properties: { a: { pattern: "(" } } } }),
-    ["nodes.0.functions.0.parameters"],
+    ["nodes.0.functions.0.parameters.properties.a.pattern"],
   ],
   [
     "set from an argument that is not there",

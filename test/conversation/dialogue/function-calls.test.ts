@@ -188,6 +188,13 @@ describe("web requests and transfers", () => {
       },
     ]);
   });
+  test.each(["..", "."])("an address that walks up by %s is not requested", (order) =>
+    expect(types(play(flow, asked, { customer: "Ada", order, shop: "N" }).last)).toEqual(["note_error", "think"]),
+  );
+  test("half a surrogate pair in a variable ends nothing", () =>
+    expect(play(flow, asked, { customer: "A\ud800", order: "1", shop: "N" }).last).toMatchObject([
+      { type: "http", url: "https://shop.example/stock/1?c=A%EF%BF%BD" },
+    ]));
   test("outcome and next node hold only when it went well", () => {
     const good = play(flow, [...asked, { type: "http_done", call_id: "c_stock", ok: true, result: "7 left" }]);
     expect(good.state).toMatchObject({ node: "stock_known", decided: "checked" });
@@ -217,7 +224,9 @@ describe("web requests and transfers", () => {
     answer("I put you through.", [call("agent")]),
   ];
   test("a transfer goes to the template's number and ends the conversation when the carrier has the call", () => {
-    expect(play(flow, handed).last).toEqual([{ type: "transfer", call_id: "c_agent", to: "+14155550100" }]);
+    expect(play(flow, handed).last).toEqual([
+      { type: "transfer", call_id: "c_agent", to: "+14155550100", from_variable: true },
+    ]);
     const done = play(flow, [...handed, { type: "transfer_done", call_id: "c_agent" }]);
     expect(ofType(done.last, "end")).toMatchObject({ transferred: true, ended_by: "agent" });
     expect(done.state.decided).toBe("transferred");

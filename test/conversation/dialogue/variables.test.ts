@@ -40,8 +40,9 @@ describe("arguments", () => {
     ["  ", {}],
     ['{"a":1}', { a: 1 }],
   ])("%j is read", (text, value) => expect(readArguments(text)).toEqual(value));
-  test.each(["[]", "1", "null", "{", `{"a":"${"x".repeat(9000)}"}`])("%.20s is refused with a reason", (text) =>
-    expect(typeof readArguments(text)).toBe("string"),
+  test.each(["[]", "1", "null", "{", `{"a":"${"x".repeat(9000)}"}`, `{"a":${"[".repeat(64)}${"]".repeat(64)}}`])(
+    "%.20s is refused with a reason",
+    (text) => expect(typeof readArguments(text)).toBe("string"),
   );
   test("faults name the argument; a parameter schema that is none is refused", () => {
     const check = argumentChecks(flowTemplate());

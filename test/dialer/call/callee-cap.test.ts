@@ -1,15 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { ServiceBroker } from "moleculer";
+import type { ServiceBroker } from "moleculer";
 import { lastAnswerAt } from "../../../services/dialer/call/call-deadlines.ts";
 import { acceptInbound, calleeKeyOf } from "../../../services/dialer/call/new-calls.ts";
-import dialer from "../../../services/dialer/dialer.service.ts";
-import { BusValidator } from "../../../shared/bus/bus-validator.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { CALLEE_BUSY, CALLEE_CAPPED } from "../../../shared/contracts/records/explanation.ts";
-import { randomIds } from "../../../shared/ids.ts";
-import { rootLog } from "../../../shared/process/log.ts";
-import { provideDeps } from "../../../shared/process/process-deps.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { needing } from "../../fixtures/database-abilities.ts";
@@ -18,6 +13,7 @@ import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
+import { startSecondDialer } from "../fixtures/dialer-stage/second-dialer.ts";
 
 const clock = virtualClock();
 const NODES = ["services", "dialer-2"];
@@ -25,22 +21,7 @@ let d: DialerStage;
 let second: ServiceBroker;
 beforeAll(async () => {
   d = await setDialerStage({ clock });
-  // the other dialer: a process of its own as far as the bus knows, with the same database
-  second = new ServiceBroker({
-    namespace: d.stage.broker.namespace,
-    nodeID: "dialer-2",
-    transporter: "Fake",
-    validator: new BusValidator(),
-    logger: false,
-    requestTimeout: 10_000,
-  });
-  const { env } = d.stage;
-  provideDeps(second, { env, clock, ids: randomIds, log: rootLog(env), random: () => 0.5 });
-  second.createService(dialer);
-  await second.start();
-  await until("the other dialer", () =>
-    d.stage.bus.call("dialer.farewells", {}, { node: "dialer-2" }).catch(() => undefined),
-  );
+  second = await startSecondDialer(d, clock);
 });
 afterAll(async () => {
   await second.stop();

@@ -51,9 +51,16 @@ describe("attempts that stop before the carrier is asked", () => {
         facts: {
           ended: "not_dialled",
           dropped_as: "NUMBER_UNAVAILABLE",
-          error: { code: "NUMBER_UNAVAILABLE", message: expect.stringContaining("emergency or short") },
+          error: { code: "NUMBER_UNAVAILABLE", message: "the number is a short number of DE, which is never called" },
         },
       },
+    ],
+    [
+      "a satellite number that an older version queued",
+      () => undefined,
+      { to: "+8816123456789", enforce_blacklist: false },
+      ["leads.settle", "numbers.releaseMany"],
+      { facts: { ended: "not_dialled", dropped_as: "NUMBER_UNAVAILABLE" } },
     ],
     [
       "baton lost in an attempt that took long",

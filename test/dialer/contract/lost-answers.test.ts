@@ -182,11 +182,20 @@ describe("reconciliation", () => {
   });
   describe("a conversation whose node no longer renews the lease", () => {
     const LEASE_SECONDS = 30;
+    /** Its phones ring for ten minutes of the machine's time, however slow it is. */
+    let d: DialerStage;
+    beforeAll(async () => {
+      d = await setDialerStage({ clock, timeScale: 1 });
+    });
+    beforeEach(() => d.reset());
+    afterAll(() => d.stop());
+    const reconcile = (order: DialJob) =>
+      d.stage.bus.call("dialer.reconcile", { lead_id: order.lead_id, claim_no: order.claim_no });
     const joined = async (node_id: string): Promise<DialJob> => {
       const order = d.order("07");
       await d.fault("lose_callbacks", order);
       d.script.talk = talk;
-      await dial(order);
+      await d.dial(order);
       await callIs(d, order, "carrier id", (c) => c.carrier_call_id !== undefined);
       await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id });
       return order;
@@ -213,6 +222,18 @@ describe("reconciliation", () => {
       d.script.alive = false;
       expect(await reconcile(order)).toMatchObject({ verdict: "ended", facts: lost });
     });
+    test("and lives, its call over: the attempt is left to it, for it knows all that was said; what it left counts once it is gone", async () => {
+      const order = await joined("services");
+      const CallSid = (await d.calls.findOne({ _id: refOf(order) }))?.carrier_call_id ?? "";
+      const over = { CallSid, CallStatus: "completed", SequenceNumber: "4" };
+      await d.stage.bus.call("dialer.carrierEvent", d.callback(order, "status", over));
+      await callIs(d, order, "over", (c) => c.state === "ENDED");
+      expect(await reconcile(order)).toEqual({ verdict: "live", lease_seconds: LEASE_SECONDS });
+      expect(d.toldOf(order).map((t) => t.what)).not.toContain("conversation.salvage");
+      d.script.alive = false;
+      const left = { ...lost, talk: { decided: "confirmed", node_traversal: ["a"] } };
+      expect(await reconcile(order)).toMatchObject({ verdict: "ended", facts: left });
+    });
     test("and is silent, while this dialer itself was without bus or database a moment ago: live, asked again soon", async () => {
       const order = await joined("dead-node");
       await clock.advance(60_000);
@@ -228,7 +249,7 @@ describe("reconciliation", () => {
       });
       expect((await d.ledger(order))[0]?.ended_by).toBe("api");
       await toldIs(d, order, "numbers.releaseMany", tick);
-      expect(names(order)).not.toContain("leads.settle");
+      expect(d.toldOf(order).map((t) => t.what)).not.toContain("leads.settle");
       expect(await reconcile(order)).toMatchObject({ verdict: "ended", facts: { error: lost.error } });
     });
   });

@@ -202,10 +202,15 @@ test("a transfer sends the live call elsewhere with our caller id; one that is o
   d.script.hold = true;
   await dial(order);
   await until("the talk", () => d.joins.find((j) => j.ref === refOf(order)));
-  for (const to of ["+2710111", "+49116117"])
+  for (const to of ["+2710111", "+49116117", "+8816123456789", "+19005551234", "+979123456789"])
     await expect(d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to })).rejects.toMatchObject({
       type: "INVALID_PHONE_NUMBER",
     });
+  d.script.listed = true;
+  await expect(
+    d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106" }),
+  ).rejects.toMatchObject({ type: "NUMBER_BLACKLISTED" });
+  d.script.listed = false;
   await d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106" });
   expect(d.changes.at(-1)?.form["Twiml"]).toContain(
     `<Dial callerId="${order.from}"><Number>+14155550106</Number></Dial>`,
@@ -217,6 +222,18 @@ test("a transfer sends the live call elsewhere with our caller id; one that is o
   ).rejects.toMatchObject({ type: "VALIDATION_FAILED" });
 });
 
+test("a call is transferred to no other country where those are off, and by a variable to listed numbers only", async () => {
+  const order = d.order("01", { enable_international_call: false, transfer_numbers: ["+14155550106"] });
+  d.script.hold = true;
+  await dial(order);
+  await until("the talk", () => d.joins.find((j) => j.ref === refOf(order)));
+  for (const to of ["+4915112345678", "+18765551234", "+80012345678", "+14155550107"])
+    await expect(
+      d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to, from_variable: to.startsWith("+1415") }),
+    ).rejects.toMatchObject({ type: "FORBIDDEN" });
+  await d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106", from_variable: true });
+  await d.stage.bus.call("dialer.hangUp", { call_ref: refOf(order) });
+});
 test("the dial request, field by field", async () => {
   const order = d.order("06", { dial_until: plusSeconds(clock.now(), 33.5).toISOString(), max_call_seconds: 300 });
   let form = new URLSearchParams();

@@ -82,6 +82,11 @@ test("a carrier that refuses our credentials: no attempt is spent, nobody else i
   });
 });
 
+test("whether such an account holds a number it is not said, but why, without a secret", async () => {
+  const asked = { provider: "PROVIDER_TWO", phone_number: "+14155550100" } as const;
+  expect(await d.stage.bus.call("dialer.holdsNumber", asked)).toEqual({ held: false, credentials_refused: REASON });
+});
+
 test("other accounts of the same carrier go on", async () => {
   const order = d.order("06");
   await d.dial(order);

@@ -2,6 +2,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "@jest/globals";
 import { until } from "../../../local/harness/stage.ts";
+import { createPeers } from "../../../services/dialer/peers.ts";
+import type { Bus } from "../../../shared/bus/bus.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
@@ -104,4 +106,35 @@ test("SIGTERM: the request under way is answered and written down; wherever else
   await s.stop();
   silent.closeAllConnections();
   silent.close();
+});
+
+test("SIGTERM: a slot that could not be given back, as the numbers service was away, is given back before the process goes", async () => {
+  const clock = virtualClock(new Date());
+  const holders: string[][] = [];
+  let away = true;
+  const bus = {
+    call: (_name: string, { holders: of }: { holders: string[] }) => {
+      holders.push(of);
+      return away ? Promise.reject(new Error("away")) : Promise.resolve({});
+    },
+  };
+  const peers = createPeers(bus as unknown as Bus, 30, clock);
+  await peers.releaseSlotEventually("lead.1");
+  const given = peers.giveBackSlots(10_000);
+  await until("a second try", () => holders.length > 1 || undefined);
+  away = false;
+  await until("the slot to be given back", async () => {
+    await clock.advance(250);
+    return holders.length > 2 || undefined;
+  });
+  await given;
+  const tries = holders.length;
+  await peers.giveBackSlots(10_000);
+  expect(holders).toEqual(Array.from({ length: tries }, () => ["lead.1"]));
+
+  away = true;
+  await peers.releaseSlotEventually("lead.2");
+  const bounded = peers.giveBackSlots(1000);
+  for (let n = 0; n < 8; n++) await clock.advance(250);
+  await bounded;
 });

@@ -53,6 +53,8 @@ test("what a check leaves out has its default", () => {
   });
 });
 
+const NO_SECRETS = new Map<string, string>();
+
 describe("the request", () => {
   const sources = [{ sku: "A/1?&" }, { name: 'Ada "the" first', order: { id: 7 }, sku: "hidden" }, { lead_id: "L" }];
   test("values are put into address, headers and body, each as its place needs it", () => {
@@ -65,6 +67,7 @@ describe("the request", () => {
           body: { who: "{{name}}", order: "{{order}}", list: ["{{sku}}!"], n: 3 },
         }),
         sources,
+        NO_SECRETS,
       ),
     ).toEqual({
       url: "https://shop.example/A%2F1%3F%26?lead=L&no=",
@@ -88,14 +91,40 @@ describe("the request", () => {
     ],
     ["Hello {{name}}", {}, "text/plain; charset=utf-8", 'Hello Ada "the" first'],
   ])("a text body %s", (body, headers, type, sent) => {
-    expect(outgoingOf(check({ method: "POST", body, headers }), sources)).toMatchObject({
+    expect(outgoingOf(check({ method: "POST", body, headers }), sources, NO_SECRETS)).toMatchObject({
       body: sent,
       headers: { "content-type": type },
     });
   });
+  test("secrets are put into headers and body, as they are; never into the address, nor where a variable's value asks for one", () => {
+    const secrets = new Map([["TOKEN", 'a"1 {{name}}']]);
+    const asked = outgoingOf(
+      check({
+        url: "https://shop.example/{{secrets.TOKEN}}?q={{sly}}",
+        method: "POST",
+        headers: { authorization: "Bearer {{secrets.TOKEN}}", "x-sly": "{{sly}}" },
+        body: '{"key":"{{ secrets.TOKEN }}","sly":"{{sly}}"}',
+      }),
+      [{ sly: "{{secrets.TOKEN}}", name: "Ada", "secrets.TOKEN": "not this one" }],
+      secrets,
+    );
+    expect(asked).toMatchObject({
+      url: "https://shop.example/{{secrets.TOKEN}}?q=%7B%7Bsecrets.TOKEN%7D%7D",
+      headers: { authorization: 'Bearer a"1 {{name}}', "x-sly": "{{secrets.TOKEN}}" },
+      body: '{"key":"a\\"1 {{name}}","sly":"{{secrets.TOKEN}}"}',
+    });
+    expect(outgoingOf(check({ method: "POST", body: { deep: ["{{secrets.TOKEN}}"] } }), [], secrets)).toMatchObject({
+      body: JSON.stringify({ deep: ['a"1 {{name}}'] }),
+    });
+    expect(outgoingOf(check({ headers: { a: "{{secrets.GONE}}" } }), [], secrets)).toBe(
+      "there is no secret of the name GONE",
+    );
+  });
   test("GET has no body; what a value holds is never a template again", () => {
-    expect(outgoingOf(check({ body: "x", method: "GET" }), [])).toMatchObject({ body: null });
-    expect(outgoingOf(check({ body: "{{a}}", method: "POST" }), [{ a: "{{b}}", b: "secret" }])).toMatchObject({
+    expect(outgoingOf(check({ body: "x", method: "GET" }), [], NO_SECRETS)).toMatchObject({ body: null });
+    expect(
+      outgoingOf(check({ body: "{{a}}", method: "POST" }), [{ a: "{{b}}", b: "secret" }], NO_SECRETS),
+    ).toMatchObject({
       body: "{{b}}",
     });
   });
@@ -104,17 +133,21 @@ describe("the request", () => {
     ["a line break from the payload", { headers: { "X-A": "{{evil}}" } }, "line break"],
     ["a header of the connection", { headers: { "Transfer-Encoding": "chunked" } }, "can't be set"],
     ["the host", { headers: { HOST: "internal" } }, "can't be set"],
+    ["an address that walks up", { url: "https://shop.example/of/{{up}}/balance" }, "is . or .."],
+    ["an address that walks up by two variables", { url: "https://shop.example/of/{{dot}}{{dot}}" }, "is . or .."],
+    ["an address that stays", { url: "https://shop.example/of/{{dot}}/balance?a=b" }, "is . or .."],
   ])("is refused: %s", (_name, more, why) => {
-    expect(outgoingOf(check(more), [{ evil: "a\r\nX-Admin: 1" }])).toEqual(expect.stringContaining(why));
+    const payload = { evil: "a\r\nX-Admin: 1", up: "..", dot: "." };
+    expect(outgoingOf(check(more), [payload], NO_SECRETS)).toEqual(expect.stringContaining(why));
   });
   test("no value, however made, leaves its place in the address or the JSON", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.constant("\ud800x")), (value) => {
-        const url = outgoingOf(check({ url: "https://shop.example/a/{{v}}?q=1#f" }), [{ v: value }]);
+        const url = outgoingOf(check({ url: "https://shop.example/a/{{v}}?q=1#f" }), [{ v: value }], NO_SECRETS);
         if (typeof url === "string") throw new Error(url);
         const parsed = new URL(url.url);
         expect([parsed.host, parsed.search, parsed.hash]).toEqual(["shop.example", "?q=1", "#f"]);
-        const json = outgoingOf(check({ method: "POST", body: '{"v":"{{v}}","w":1}' }), [{ v: value }]);
+        const json = outgoingOf(check({ method: "POST", body: '{"v":"{{v}}","w":1}' }), [{ v: value }], NO_SECRETS);
         expect(typeof json === "string" ? json : Object.keys(JSON.parse(json.body ?? "") as object)).toEqual([
           "v",
           "w",
@@ -203,6 +236,11 @@ describe("the answer", () => {
       { status: "error", http_status: null, detail: "no answer within 5000 ms" },
     ],
     ["no JSON", { http_status: 200, fault: "the answer is no JSON" }, { status: "error", http_status: 200 }],
+    [
+      "nested so deep that readers break",
+      { http_status: 200, json: JSON.parse(`{"allowed":true,"items":[${"[".repeat(5000)}${"]".repeat(5000)}]}`) },
+      { status: "error", exported: {}, detail: "the answer is nested deeper than 64 levels" },
+    ],
   ])("%s", (_name, answer, judgement) => {
     expect(judge(picky, answer)).toMatchObject(judgement);
   });

@@ -35,13 +35,14 @@ describe("row by row", () => {
       Buffer.concat([
         Buffer.from('{"a":1}\n{broken\n'),
         Buffer.from([0x22, 0xff, 0x22, 0x0a]),
-        Buffer.from(`${'{"a":'.repeat(100)}1${"}".repeat(100)}\n{"__proto__":{"x":1},"a":2}\n7`),
+        Buffer.from(`${'{"a":'.repeat(100)}1${"}".repeat(100)}\n{"__proto__":{"x":1},"a":2}\n{"a":2}\n7`),
       ]),
     );
     expect(answer.lines().map((l) => [l.status, l.code, l.http_status])).toEqual([
       ["queued", undefined, undefined],
       ["refused", "MALFORMED_JSON", 400],
       ["refused", "MALFORMED_JSON", 400],
+      ["refused", "VALIDATION_FAILED", 400],
       ["refused", "VALIDATION_FAILED", 400],
       ["queued", undefined, undefined],
       ["queued", undefined, undefined],

@@ -24,6 +24,35 @@ describe("bounds", () => {
     const many = (await bulk.send(rows(20_000, () => "1"))).lines();
     expect([many.length, many.at(-1)?.message]).toEqual([11_001, expect.stringContaining("all that follow")]);
   });
+  test("ten rows cost a unit of the tenant's allowance, and the rows past it are refused", async () => {
+    bulk.units = 1 + 20; // the request itself, and two batches of a hundred
+    const lines = (await bulk.send(rows(350))).lines();
+    expect(lines.slice(0, 200).every((line) => line.status === "queued")).toBe(true);
+    expect(lines.slice(200).map(({ code, http_status }) => [code, http_status])).toEqual(
+      Array.from({ length: 150 }, () => ["RATE_LIMITED", 429]),
+    );
+    expect(bulk.batches.flatMap((b) => b.rows)).toHaveLength(200);
+  });
+  test("rows that are none cost as much as leads", async () => {
+    bulk.units = 1 + 20;
+    const lines = (await bulk.send("no lead\n".repeat(350))).lines();
+    expect([lines[199]?.code, lines[200]?.code]).toEqual(["MALFORMED_JSON", "MALFORMED_JSON"]);
+    expect(bulk.units).toBeLessThan(0);
+  });
+  test("others are attended to between batches, also where every row is refused at once", async () => {
+    let [turns, ended] = [0, false];
+    const turn = (): void => {
+      turns++;
+      if (!ended) setImmediate(turn);
+    };
+    const body = Buffer.from("x\n".repeat(10_000));
+    const { req, answer } = bulk.open({ "Content-Length": String(body.length) });
+    req.end(body);
+    setImmediate(turn);
+    await textOf(await answer);
+    ended = true;
+    expect(turns).toBeGreaterThan(50);
+  });
   test("a body that grows past 8 MiB: the rows before are answered, a last line says so", async () => {
     const { req, answer } = bulk.open();
     const filler = Buffer.from(`"${"x".repeat(9998)}"\n`.repeat(100));

@@ -103,6 +103,7 @@ describe("create", () => {
         rate_limit_whitelist: [],
         pre_checks: [],
         duplicates: null,
+        transfer_numbers: [],
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
         updated_at: answer.body["created_at"],
       },
@@ -202,7 +203,7 @@ describe("change", () => {
     expect((await http.ask("GET", `/configurations/${before.id}`)).body).toEqual(before);
   });
 
-  test("unknown: 404; foreign: 403 for a write, 404 for a look", async () => {
+  test("unknown and foreign: 404", async () => {
     const path = (id: string) => `/configurations/${id}`;
     for (const [method, body] of [
       ["PUT", { max_retry: 1 }],
@@ -214,7 +215,7 @@ describe("change", () => {
       });
       expect(
         refusal(await http.ask(method, path(foreign.configuration), { body, token: http.tokens.reseller })),
-      ).toMatchObject({ status: 403, code: "FORBIDDEN" });
+      ).toMatchObject({ status: 404, code: "CONFIGURATION_NOT_FOUND" });
     }
     const looks = [
       await http.ask("GET", path(foreign.configuration), { token: http.tokens.reseller }),

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import numbers from "../../../services/numbers/numbers.service.ts";
 import { releaseOne, reserveOne } from "../../numbers/fixtures/numbers-service.ts";
+import { fail } from "../../../shared/errors.ts";
 import { createdId, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
 
 /** Outbound numbers over HTTP, refusals included. */
@@ -25,7 +26,7 @@ const reserve = (holder: string) =>
   reserveOne(http.stage.bus, holder, { reseller_id: http.reseller_id, provider: "PROVIDER_THREE" });
 
 beforeAll(async () => {
-  http = await setHttpStage([numbers]);
+  http = await setHttpStage([numbers], {}, { NUMBERS_ADDED_BY: "reseller" });
   const reseller_id = await createdId(http, "/resellers", { name: "Other" });
   stranger = await createdId(http, "/s2s-token", { name: "other", role: "reseller", reseller_id }, "token");
   foreign = String((await create({}, stranger)).body["id"]);
@@ -145,13 +146,13 @@ describe("unknown and foreign numbers: 404 and 403", () => {
       ),
     ).toMatchObject({ status: 404, code: "MERCHANT_NOT_FOUND" });
   });
-  test("another's number: 403 for a write; a look is answered as for one that is nowhere", async () => {
+  test("another's number is answered as one that is nowhere", async () => {
     for (const [method, body] of [
       ["PUT", { channel: "x" }],
       ["DELETE", undefined],
     ] as const) {
       expect(fault(await http.ask(method, `/numbers/${foreign}`, { body, token: http.tokens.reseller }))).toMatchObject(
-        { status: 403, code: "FORBIDDEN" },
+        { status: 404, code: "NUMBER_NOT_FOUND" },
       );
     }
     const [theirs, nobodys] = [
@@ -171,7 +172,7 @@ describe("unknown and foreign numbers: 404 and 403", () => {
 });
 
 describe("existing numbers and numbers in a call: 409", () => {
-  test("the phone number already exists, in another spelling and after a move too", async () => {
+  test("the phone number already exists, in another spelling, under another provider and under whatever owner", async () => {
     const { phone_number } = (await mine()) as unknown as { phone_number: string };
     expect(
       fault(
@@ -181,11 +182,30 @@ describe("existing numbers and numbers in a call: 409", () => {
         ),
       ),
     ).toEqual({ status: 409, code: "NUMBER_EXISTS", paths: ["phone_number"] });
-    const pool = await create({ phone_number });
-    expect(pool.status).toBe(201);
-    expect(
-      fault(await http.ask("PUT", `/numbers/${String(pool.body["id"])}`, { body: { reseller_id: http.reseller_id } })),
-    ).toEqual({ status: 409, code: "NUMBER_EXISTS", paths: ["phone_number"] });
+    const answers = [
+      await create({ phone_number }, http.tokens.reseller),
+      await create({ phone_number, provider: "PROVIDER_TWO" }, stranger),
+      await create({ phone_number }),
+    ];
+    for (const answer of answers)
+      expect(fault(answer)).toEqual({ status: 409, code: "NUMBER_EXISTS", paths: ["phone_number"] });
+    // the same words to its owner, to a stranger and to an admin
+    expect(new Set(answers.map(({ body }) => body["detail"])).size).toBe(1);
+    expect(answers.map(({ text }) => text).join("\n")).not.toContain(http.reseller_id);
+  });
+  test("the carrier's word decides whether a number comes in: 422 where its account does not hold it, 503 while it can't be asked, 501 without an account", async () => {
+    const answered = async (answer: () => unknown) => {
+      http.script["dialer.holdsNumber"] = answer;
+      return create({ provider: "PROVIDER_TWO" }).finally(() => delete http.script["dialer.holdsNumber"]);
+    };
+    const notHeld = await answered(() => ({ held: false }));
+    expect(fault(notHeld)).toEqual({ status: 422, code: "NUMBER_NOT_HELD", paths: ["phone_number"] });
+    const away = await answered(() => fail("DEPENDENCY_DOWN", "The carrier does not answer (HTTP 500)."));
+    expect([fault(away), away.headers.get("retry-after")]).toEqual([
+      { status: 503, code: "DEPENDENCY_DOWN", paths: [] },
+      "10",
+    ]);
+    expect(fault(await answered(() => fail("PROVIDER_UNCONFIGURED", "No account.")))).toMatchObject({ status: 501 });
   });
   test("in a call: neither disabled nor deleted, unless by force", async () => {
     const number = await mine({ provider: "PROVIDER_THREE" });

@@ -81,8 +81,8 @@ describe("POST /merchants/{id}/pause and /resume", () => {
       expect(code(await http.ask("POST", path(deed), { token: http.tokens.user }))).toEqual([403, "FORBIDDEN"]);
       for (const role of ["reseller", "merchant"] as const)
         expect(code(await http.ask("POST", path(deed, foreign), { token: http.tokens[role] }))).toEqual([
-          403,
-          "FORBIDDEN",
+          404,
+          "MERCHANT_NOT_FOUND",
         ]);
       for (const role of ["admin", "reseller", "merchant"] as const)
         expect(code(await http.ask("POST", path(deed, randomUUID()), { token: http.tokens[role] }))).toEqual([

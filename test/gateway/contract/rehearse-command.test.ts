@@ -144,6 +144,28 @@ describe("npm run rehearse", () => {
     expect((await against("--template reminder --leads 5")).text).not.toContain("calls per callee");
   });
 
+  test("spend ceilings that the token may see are shown, and hold calls back", async () => {
+    const put = async (merchant: object | null, reseller: object | null) => {
+      await http.ask("PUT", `/merchants/${http.merchant_id}`, { body: { spend_ceiling: merchant } });
+      await http.ask("PUT", `/resellers/${http.reseller_id}`, { body: { spend_ceiling: reseller } });
+    };
+    await put({ per_day: { calls: 3, minutes: 1000 } }, { per_month: { money: 50.5 } });
+    const line = "--template reminder --leads 5 --answer-rate 1 --at 2026-11-23T08:00:00Z";
+    const { text } = await against(line);
+    const asMerchant = await against(line, http.tokens.merchant);
+    const priced = await against(`${line} --price-per-minute 0.02`);
+    await put(null, null);
+    expect(text).toContain(
+      "\n  spend ceiling of the merchant: 3 calls, 1,000 minutes a day (UTC); nothing of it is taken before\n  spend ceiling of the reseller: 50.5 of money a month (UTC); nothing of it is taken before\n  what is limited in money is left out: --price-per-minute says what a minute costs\n",
+    );
+    expect(text).toMatch(/\n {2}spend_ceiling +[\d,.]+ {3}a spend ceiling/);
+    expect(text).toMatch(/Mon 11-23 09:00 {2}█+ +3\n {2}…\n {2}Tue 11-24 09:00 {2}█+ +2/);
+    expect(asMerchant.text).toContain("spend ceiling of the merchant");
+    expect(asMerchant.text).not.toContain("spend ceiling of the reseller");
+    expect(priced.text).not.toContain("is left out");
+    expect((await against(line)).text).not.toContain("spend");
+  });
+
   test("what is wrong with a template that was saved before it was refused is said", async () => {
     const old = await post("/templates", flow("old"));
     const client = await MongoClient.connect(http.stage.uri);

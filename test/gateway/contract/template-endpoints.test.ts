@@ -185,7 +185,7 @@ describe("DELETE", () => {
   });
 });
 
-test("others' templates: 403 for a write, 404 for a look, as for one that is nowhere", async () => {
+test("others' templates: 404, as for one that is nowhere", async () => {
   const { id } = await create();
   for (const [path, token] of [
     [id, stranger],
@@ -193,12 +193,12 @@ test("others' templates: 403 for a write, 404 for a look, as for one that is now
     [foreign, http.tokens.merchant],
   ] as const) {
     expect(fault(await http.ask("PUT", `/templates/${path}`, { body: { name: "x" }, token }))).toMatchObject({
-      status: 403,
-      code: "FORBIDDEN",
+      status: 404,
+      code: "TEMPLATE_NOT_FOUND",
     });
     expect(fault(await http.ask("DELETE", `/templates/${path}`, { token }))).toMatchObject({
-      status: 403,
-      code: "FORBIDDEN",
+      status: 404,
+      code: "TEMPLATE_NOT_FOUND",
     });
     for (const look of ["", "/versions"]) {
       const [theirs, nobodys] = [

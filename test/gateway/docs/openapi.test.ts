@@ -47,6 +47,14 @@ describe("the OpenAPI document", () => {
     }
   });
 
+  test("whatever is taken from the path may be refused: an id that is too long is 400", () => {
+    const withPath = ROUTES.filter((row) => row.path.includes("{"));
+    expect(withPath.length).toBeGreaterThan(20);
+    expect(withPath.filter((row) => !failuresOf(row).some(([, codes]) => codes.includes("VALIDATION_FAILED")))).toEqual(
+      [],
+    );
+  });
+
   test("who asks is nowhere to be given", () => {
     for (const [name, schema] of Object.entries(document.components.schemas).filter(([n]) => n.endsWith("Request"))) {
       expect([
@@ -79,6 +87,7 @@ describe("the OpenAPI document", () => {
     expect(of("/s2s-token")[422]).toEqual(["VALIDATION_FAILED", "RESELLER_UNKNOWN"]);
     expect(of("/leads")[400]).toContain("VALIDATION_FAILED");
     expect(of("/leads")[422]).toContain("VALIDATION_FAILED");
+    expect(of("/leads/bulk")[422]).toContain("VALIDATION_FAILED");
     expect(of("/leads")[500]).toEqual(["STORE_UNAVAILABLE", "INTERNAL"]);
     expect(of("/configurations")[409]).toEqual(["CONFIGURATION_EXISTS"]);
   });

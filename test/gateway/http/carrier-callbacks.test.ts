@@ -58,8 +58,12 @@ describe("carrier callbacks", () => {
   test("a wrong signature is 403, an unknown provider 404, a body too large 413, another method 405", async () => {
     http.script["dialer.carrierEvent"] = () => fail("SIGNATURE_INVALID", "the signature does not match");
     expect((await http.ask("POST", CALLBACK, { origin: true, body: "a=1" })).status).toBe(403);
+    http.script["dialer.carrierEvent"] = () =>
+      fail("PROVIDER_UNCONFIGURED", "PROVIDER_ONE has no carrier account: TWILIO_AUTH_TOKEN is not set.");
+    const unset = await http.ask("POST", CALLBACK, { origin: true, body: "a=1" });
+    expect([unset.status, unset.text.includes("TWILIO")]).toEqual([404, false]);
     expect((await http.ask("POST", "/carriers/PIGEON/status/x", { origin: true, body: "a=1" })).status).toBe(404);
     expect((await http.ask("POST", CALLBACK, { origin: true, body: "x".repeat(262_145) })).status).toBe(413);
-    expect((await http.ask("PUT", CALLBACK, { origin: true, body: "x" })).headers.get("allow")).toBe("GET, POST");
+    expect((await http.ask("PUT", CALLBACK, { origin: true, body: "x" })).headers.get("allow")).toBe("GET, HEAD, POST");
   });
 });

@@ -12,6 +12,16 @@ describe("the fixed-window limiter", () => {
     expect(limiter.acquirePermit("a", 59_999)).toMatchObject({ allowed: false, reset_seconds: 1 });
     expect(limiter.acquirePermit("a", 60_000)).toMatchObject({ allowed: true, remaining: 1, reset_seconds: 60 });
   });
+  test("a cost counts in full, and what comes while anything is left may overdraw it", () => {
+    const limiter = fixedWindowLimiter(10, 60_000, 10);
+    expect([8, 500, 1, 0].map((cost) => limiter.acquirePermit("a", 0, cost).allowed)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+    expect(limiter.acquirePermit("a", 60_000, 3)).toMatchObject({ allowed: true, remaining: 7 });
+  });
   test("a refund counts no more, and never goes below zero", () => {
     const limiter = fixedWindowLimiter(1, 1000, 10);
     limiter.refund("a");

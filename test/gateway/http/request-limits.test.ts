@@ -2,7 +2,8 @@ import { connect } from "node:net";
 import { ADMIN, setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
 import type { IncomingMessage } from "node:http";
 import * as fc from "fast-check";
-import { addressForm, clientAddress } from "../../../services/gateway/http/request-limits.ts";
+import { addressForm, BAD_TOKENS_PER_ADDRESS, clientAddress } from "../../../services/gateway/http/request-limits.ts";
+import { COST } from "../../../services/gateway/routes/row.ts";
 
 const PER_MINUTE = 40;
 
@@ -17,23 +18,43 @@ afterAll(async () => {
 });
 
 describe("rate limits of one client", () => {
-  test("each answer counts down; past the limit 429 with Retry-After; other tokens are not affected", async () => {
+  const merchant = (token: string) => http.ask("GET", `/merchants/${http.merchant_id}`, { token });
+  test("each answer counts down; past the limit 429 with Retry-After, for every token of the merchant; others are not affected", async () => {
     const seen: number[] = [];
     for (let i = 0; i < PER_MINUTE; i++) {
-      const { status, headers } = await http.ask("GET", "/merchants", { token: http.tokens.user });
+      const { status, headers } = await merchant(i % 2 === 0 ? http.tokens.user : http.tokens.merchant);
       expect([status, headers.get("ratelimit-limit")]).toEqual([200, String(PER_MINUTE)]);
       seen.push(Number(headers.get("ratelimit-remaining")));
     }
     expect(seen).toEqual(Array.from({ length: PER_MINUTE }, (_, i) => PER_MINUTE - 1 - i));
-    const answer = await http.ask("GET", "/merchants", { token: http.tokens.user });
-    expect([answer.status, answer.body["code"], answer.headers.get("ratelimit-remaining")]).toEqual([
-      429,
-      "RATE_LIMITED",
-      "0",
-    ]);
-    expect(answer.headers.get("retry-after")).toBe(answer.headers.get("ratelimit-reset"));
-    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(30);
-    expect((await http.ask("GET", "/merchants", { token: http.tokens.reseller })).status).toBe(200);
+    for (const token of [http.tokens.user, http.tokens.merchant]) {
+      const answer = await merchant(token);
+      expect([answer.status, answer.body["code"], answer.headers.get("ratelimit-remaining")]).toEqual([
+        429,
+        "RATE_LIMITED",
+        "0",
+      ]);
+      expect(answer.headers.get("retry-after")).toBe(answer.headers.get("ratelimit-reset"));
+      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    }
+    expect((await merchant(http.tokens.reseller)).status).toBe(200);
+  });
+  test("what is dear costs more, and one request is served while anything is left", async () => {
+    const first = await http.ask("GET", "/merchants");
+    expect([first.status, first.headers.get("ratelimit-remaining")]).toEqual([200, String(PER_MINUTE - COST.list)]);
+    const sum = await http.ask("GET", "/analytics/summary");
+    expect([sum.status, sum.headers.get("ratelimit-remaining")]).toEqual([200, "0"]);
+    expect((await http.ask("GET", "/merchants")).status).toBe(429);
+  });
+  test("who guesses tokens is not answered for long, and holds up nobody who shares the address", async () => {
+    const headers = { "X-Forwarded-For": "203.0.113.77" };
+    const ask = (token: string) => http.ask("GET", `/resellers/${http.reseller_id}`, { token, headers });
+    expect((await ask(http.tokens.reseller)).status).toBe(200);
+    const guess = () => ask(`cag_s2s_${"x".repeat(43)}`);
+    for (let i = 0; i < BAD_TOKENS_PER_ADDRESS; i++) expect((await guess()).status).toBe(401);
+    const held = await guess();
+    expect([held.status, held.body["code"], held.headers.has("retry-after")]).toEqual([429, "RATE_LIMITED", true]);
+    expect((await ask(http.tokens.reseller)).status).toBe(200);
   });
   test("log-in: ten failed attempts a minute from one address, over all e-mails; successful ones don't count", async () => {
     const from = (address: string) => ({ "X-Forwarded-For": `198.51.100.99, ${address}` });

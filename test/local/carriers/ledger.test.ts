@@ -160,6 +160,18 @@ test("the time scale divides simulated time", async () => {
   expect(ms).toBeLessThan(10_000);
 });
 
+test("time is made faster while a phone rings, and what is waited for goes on at the new pace", async () => {
+  const b = await open({ timeScale: 1 });
+  const setTime = (body: object): Promise<Response> =>
+    fetch(`${b.carrier.url}/time`, { method: "PUT", body: JSON.stringify(body) });
+  const sid = await b.call("+15556661107", { timeout: 60 });
+  const refused = await Promise.all([{}, { scale: 0 }, { scale: "20" }, { scale: 20_000 }].map(setTime));
+  expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
+  expect(await (await setTime({ scale: 1000 })).json()).toEqual({ scale: 1000 });
+  await b.ended(sid);
+  expect((await b.entries("hangup", sid))[0]).toMatchObject({ by: "timeout" });
+});
+
 test("three hundred simultaneous calls are led at once, and none is lost", async () => {
   const b = await open({ timeScale: 100 });
   const live = async (): Promise<number> =>

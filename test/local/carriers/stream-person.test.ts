@@ -125,11 +125,23 @@ test("keys that the agent presses as tones are found and written down", async ()
   await bench.client.calls(sid).update({ status: "completed" });
 }, 20_000);
 
-test("a recording holds the sound of both sides", async () => {
+/** A hold-up that the carrier doesn't make up for, ms, and when it comes: in the middle of the sentence. */
+const STALL_MS = 400;
+const STALL_AT_FRAME = 50;
+
+/** Stands still, as a process does that gets no time. */
+function standStill(ms: number): void {
+  const over = performance.now() + ms;
+  while (performance.now() < over);
+}
+
+test("a recording holds the sound of both sides, and no word is torn apart when the machine stands still", async () => {
   agent.onStart = (session) => {
-    session.speak("Shall I confirm it?");
+    session.pour("Hello. Shall I confirm it?", 100, "poured");
   };
-  const { sid } = await call("+15554440001", { record: true, recordingChannels: "dual" });
+  const { sid, session } = await call("+15554440001", { record: true, recordingChannels: "dual" });
+  await until(async () => session.media.length >= STALL_AT_FRAME, "the middle of the sentence");
+  standStill(STALL_MS);
   const said = await until(async () => (await bench.entries("said", sid))[0], "the answer");
   await bench.client.calls(sid).update({ status: "completed" });
   const [recording] = await until(async () => {
@@ -151,7 +163,8 @@ test("a recording holds the sound of both sides", async () => {
     decoder.end();
     return heard.join(" ");
   });
-  expect(words).toEqual([said["text"], "Shall I confirm it?"]);
+  // a busy machine begins to record within the first word
+  expect(words).toEqual([said["text"], expect.stringMatching(/Shall I confirm it\?$/)]);
 }, 30_000);
 
 test("a person calls us, and the talk is by sound; a socket that is held back comes late", async () => {

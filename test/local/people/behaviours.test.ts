@@ -51,7 +51,8 @@ test("04 hangs up without a word", async () => {
   const row = await ended("04");
   expect(row).toMatchObject({ status: "completed", answered: true, ended_by: "callee" });
   expect(row.transcript.filter((t) => t.who === "person")).toEqual([]);
-  expect(row.simulated_seconds).toBeLessThan(5);
+  // half a second of the machine's time, a hundredfold: a busy machine is late; whoever stays does so for minutes
+  expect(row.simulated_seconds).toBeLessThan(50);
 });
 
 test("05 never says a word and stays", async () => {

@@ -27,6 +27,7 @@ describe("merchants", () => {
       paused: null,
       test_numbers: [],
       max_calls_per_callee: null,
+      spend_ceiling: null,
       created_at: tenants.clock.now().toISOString(),
       updated_at: tenants.clock.now().toISOString(),
     });
@@ -177,9 +178,15 @@ describe("one merchant", () => {
   test("is changed and deleted by its reseller and admins alone", async () => {
     const r = await tenants.reseller("R");
     const m = await tenants.merchant(r.id, "m");
-    for (const by of [asReseller("other"), asMerchant("other", "m2"), asMerchant(r.id, m.id), asUser(r.id, m.id)]) {
-      await expect(update(m.id, { name: "x" }, by)).rejects.toEqual(failure("FORBIDDEN"));
-      await expect(remove(m.id, by)).rejects.toEqual(failure("FORBIDDEN"));
+    const refused = [
+      [asReseller("other"), "MERCHANT_NOT_FOUND"],
+      [asMerchant("other", "m2"), "MERCHANT_NOT_FOUND"],
+      [asMerchant(r.id, m.id), "FORBIDDEN"],
+      [asUser(r.id, m.id), "FORBIDDEN"],
+    ] as const;
+    for (const [by, code] of refused) {
+      await expect(update(m.id, { name: "x" }, by)).rejects.toEqual(failure(code));
+      await expect(remove(m.id, by)).rejects.toEqual(failure(code));
     }
     for (const by of [asAdmin, asReseller(r.id)]) {
       await expect(update("nobody", { name: "x" }, by)).rejects.toEqual(failure("MERCHANT_NOT_FOUND"));

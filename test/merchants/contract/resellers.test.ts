@@ -16,6 +16,7 @@ describe("resellers", () => {
       id: expect.any(String),
       name: "Acme",
       is_active: true,
+      spend_ceiling: null,
       created_at: tenants.clock.now().toISOString(),
       updated_at: tenants.clock.now().toISOString(),
     });
@@ -40,6 +41,28 @@ describe("resellers", () => {
     expect(await ids(asMerchant(two.id, "m"))).toEqual([two.id]);
     expect(await ids(asAdmin)).toEqual(expect.arrayContaining([one.id, two.id]));
   });
+});
+
+test("who is deleted takes its secrets along, who stays keeps them", async () => {
+  const { call } = tenants.stage.bus;
+  const r = await tenants.reseller("Gone");
+  const m = await tenants.merchant(r.id, "Gone shop");
+  tenants.owned.templates = true;
+  await expect(call("merchants.remove", { by: asAdmin, id: m.id })).rejects.toEqual(failure("RESOURCE_IN_USE"));
+  expect(tenants.dropped).toEqual([]);
+  tenants.owned.templates = false;
+  await call("merchants.remove", { by: asAdmin, id: m.id });
+  await call("merchants.deleteReseller", { by: asAdmin, id: r.id });
+  expect(tenants.dropped).toEqual([{ reseller_id: r.id, merchant_id: m.id }, { reseller_id: r.id }]);
+});
+
+test("who made a reseller and a merchant is in the audit log", async () => {
+  const r = await tenants.reseller("Acme");
+  const m = await tenants.merchant(r.id, "Shop");
+  expect(tenants.made).toMatchObject([
+    { by: asAdmin, action: "reseller.created", subject: r.id, reseller_id: r.id, details: { name: "Acme" } },
+    { action: "merchant.created", subject: m.id, reseller_id: r.id, merchant_id: m.id, details: { name: "Shop" } },
+  ]);
 });
 
 describe("one reseller", () => {

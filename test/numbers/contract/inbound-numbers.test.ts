@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { codeOf } from "../../../shared/errors.ts";
-import { asAdmin, asReseller } from "../../../local/harness/stage.ts";
+import { asAdmin } from "../../../local/harness/stage.ts";
 import { setNumbersStage, TEMPLATE, tenant, US } from "../fixtures/numbers-service.ts";
 
 const it = setNumbersStage();
@@ -62,23 +62,5 @@ describe("the number that was called", () => {
     await update(off.id, { status: "DISABLED" });
     await it.stage.bus.call("numbers.remove", { by: asAdmin, number_id: gone.id });
     expect([await called(off.phone_number), await called(gone.phone_number)]).toEqual([null, null]);
-  });
-
-  test("of two resellers' is the one with a template of its own, else the older one", async () => {
-    const phone_number = US();
-    const [first, second] = [tenant(), tenant()];
-    const older = await it.stage.bus.call("numbers.create", {
-      by: asReseller(first),
-      phone_number,
-      provider: "PROVIDER_ONE",
-    });
-    const younger = await it.stage.bus.call("numbers.create", {
-      by: asReseller(second),
-      phone_number,
-      provider: "PROVIDER_ONE",
-    });
-    expect((await called(phone_number))?.id).toBe(older.id);
-    await update(younger.id, { inbound_template_id: TEMPLATE });
-    expect((await called(phone_number))?.id).toBe(younger.id);
   });
 });

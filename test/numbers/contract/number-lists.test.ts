@@ -62,7 +62,7 @@ describe("lists", () => {
         const served = await servedBy(at.stage.uri, "numbers", () =>
           at.stage.bus.call("numbers.list", { by, phone_number: "+14155550100" }),
         );
-        expect(served.index).toBe("one_live_per_reseller");
+        expect(served.index).toBe("one_owner");
       }
     });
   });

@@ -31,6 +31,7 @@ beforeAll(async () => {
           orders.push(...p.orders);
           return { taken: p.orders.map(() => true) };
         },
+        holdsNumber: () => ({ held: true }),
         reconcile: () => ({ verdict: "live", lease_seconds: 20_000 }),
         history: () => ({ calls: [], carrier_events: [] }),
       }),

@@ -119,7 +119,7 @@ test("leads of a country without a free slot don't make passes spin, and their q
 });
 
 test("a lost claim releases the slot and dials nothing", async () => {
-  s.claimWins = false;
+  s.claimWins = () => false;
   s.put(30);
   await s.run("a slot released", () => s.of("releaseMany").length > 0);
   expect(s.of("releaseMany")[0]).toEqual({ holders: [expect.stringMatching(new RegExp(`^${id(30)}\\.1~`))] });
@@ -272,4 +272,29 @@ test("leads with large payloads are claimed and handed over in messages that the
   expect(claims.reduce((a, b) => a + b, 0)).toBe(7);
   expect(Math.max(...claims)).toBe(2);
   expect(Math.max(...s.of("dialMany").map((o) => Number(o["offered"])))).toBe(2);
+});
+
+test("a lead with a large payload keeps no other's order waiting, not even while its claim is under way", async () => {
+  const answered = Promise.withResolvers<boolean>();
+  s.claimWins = (ids) => (ids.includes(id(910)) ? answered.promise : true);
+  s.put(910, { payload_bytes: 250_000 });
+  for (let n = 911; n < 914; n++) s.put(n, { payload_bytes: 300 });
+  await dials(3);
+  expect(s.dialled().toSorted()).toEqual([id(911), id(912), id(913)]);
+  answered.resolve(true);
+  await dials(4);
+  expect(s.of("dialMany").map((o) => o["offered"])).toEqual([3, 1]);
+});
+
+test("a claim that fails keeps the leads of other claims from nothing", async () => {
+  s.claimWins = (ids) => {
+    if (ids.includes(id(920))) throw new Failure("STORE_UNAVAILABLE", "away");
+    return true;
+  };
+  s.put(920, { payload_bytes: 250_000 });
+  s.put(921, { payload_bytes: 300 });
+  await dials(1);
+  expect(s.dialled()).toEqual([id(921)]);
+  s.claimWins = () => true;
+  await dials(2);
 });

@@ -36,6 +36,7 @@ beforeAll(async () => {
           orders.push(...p.orders);
           return { taken: p.orders.map(() => true) };
         },
+        holdsNumber: () => ({ held: true }),
         reconcile: () => ({ verdict: "live", lease_seconds: 20_000 }),
       }),
       standIn("auth", { record: () => ({}) }),

@@ -74,6 +74,7 @@ beforeAll(async () => {
           orders.push(...p.orders);
           return { taken: p.orders.map(() => true) };
         },
+        holdsNumber: () => ({ held: true }),
         reconcile: () => ({ verdict: "live", lease_seconds: 3600 }),
       }),
       standIn("auth", { record: () => ({}) }),

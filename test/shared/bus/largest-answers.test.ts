@@ -4,6 +4,7 @@ import { endedByAgent, noFacts } from "../../../shared/contracts/records/attempt
 import { callRef } from "../../../shared/ids.ts";
 import { jsonBytes } from "../../../shared/json.ts";
 import { boundedTalk } from "../../../shared/talk-bounds.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
 import { asAdmin, until } from "../../../local/harness/stage.ts";
 import { at, delivery, KIB, largestStage, lead, merchant, MOST_BYTES, R, stamps, TEMPLATE, wide, type LargestStage } from "../../fixtures/bus/largest-stage.ts"; // prettier-ignore
 import type { FlowNode } from "../../../shared/contracts/records/template.ts";
@@ -112,7 +113,7 @@ describe("leads of a template that takes nothing else than a name", () => {
   });
 
   test("preparations of many calls with the largest payloads, asked for at once, each get their answer", async () => {
-    const peers = createPeers(it.stage.bus, 30);
+    const peers = createPeers(it.stage.bus, 30, systemClock);
     const call = (n: number) => ({ call_ref: callRef(randomUUID(), 1), lead_id: randomUUID(), claim_no: 1, provider: "PROVIDER_ONE" as const, template_id, template_version: 1, voicemail_action: "hangup" as const, carrier: "none", engine: null, record: false, payload: { ...largest, n }, max_call_seconds: 60, ttl_seconds: 60 }); // prettier-ignore
     const prepared = await Promise.all(Array.from({ length: 20 }, (_, n) => peers.prepareConversation(call(n))));
     expect(prepared.map((p) => p.token)).toEqual(Array.from({ length: 20 }, (_, n) => String(n)));

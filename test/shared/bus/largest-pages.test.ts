@@ -56,8 +56,8 @@ const templateRecord = (id: string, version: number, bytes: number) => ({
 const head = (i: number) => ({ _id: randomUUID(), ...owner, name: wide(200), is_active: true, version: 1, max_age_seconds: 60, max_call_seconds: 60, retry_on: null, ...stamps(i) }); // prettier-ignore
 
 const lists = [
-  list("auth.listUsers", "users", "users", (i) => ({ ...owner, email: `${"e".repeat(250)}${i}`, role: "reseller", is_active: true, ...stamps(i) }), page), // prettier-ignore
-  list("auth.listS2s", "s2s_tokens", "s2s_tokens", (i) => ({ ...owner, name: wide(200), role: "reseller", token_hash: `h${i}`, token_prefix: "p".repeat(16), expires_at: at(0), last_seen_at: null, revoked_at: null, ...stamps(i) }), page), // prettier-ignore
+  list("auth.listUsers", "users", "users", (i) => ({ ...owner, access_given_by: { kind: "user", id: R }, email: `${"e".repeat(250)}${i}`, role: "reseller", is_active: true, ...stamps(i) }), page), // prettier-ignore
+  list("auth.listS2s", "s2s_tokens", "s2s_tokens", (i) => ({ ...owner, name: wide(200), role: "reseller", token_hash: `h${i}`, token_prefix: "p".repeat(16), expires_at: at(0), last_seen_at: null, revoked_at: null, revoked_with: R, issued_by: { kind: "user", id: R }, ...stamps(i) }), page), // prettier-ignore
   list("auth.listAudit", "audit", "entries", (i) => ({ ...owner, actor: { kind: "user", id: "u", role: "admin" }, action: "a.b", subject: wide(200), details: { note: wide(2000), of: wide(1000) }, created_at: at(i) }), page), // prettier-ignore
   list("blacklist.list", "blacklist", "entries", (i) => ({ reseller_id: R, phone_number: `+1415${5_550_000 + i}`, listed_by: "u", created_at: at(i) }), page), // prettier-ignore
   list("merchants.listResellers", "resellers", "resellers", (i) => ({ name: wide(200), name_key: "k", is_active: true, ...stamps(i) }), page), // prettier-ignore

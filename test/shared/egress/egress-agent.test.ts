@@ -2,7 +2,8 @@ import type { LookupAddress } from "node:dns";
 import { createServer } from "node:http";
 import { createServer as createTrap, type AddressInfo, type Server } from "node:net";
 import { request, type Agent } from "undici";
-import { egressAgent, type Resolve } from "../../../shared/egress/egress-agent.ts";
+import { egressAgent } from "../../../shared/egress/egress-agent.ts";
+import type { Resolve } from "../../../shared/egress/network-names.ts";
 import { addressRefusal } from "../../../shared/egress/egress-address.ts";
 
 /** S20–S24: the one way out refuses by itself, whatever was checked before it, and the trap sees no packet. */
@@ -14,8 +15,8 @@ let traps: Server[] = [];
 let port = 0;
 let met = 0;
 
-/** Public by its form, and unassigned (RFC 4291 leaves 4000::/3 free). */
-const NOBODYS = "4000::1";
+/** Public by its form, and assigned to nobody. */
+const NOBODYS = "2d00::1";
 
 /** A trap on every address of this machine that a test can name, all on one port. */
 beforeAll(async () => {

@@ -1,3 +1,4 @@
+import { jest } from "@jest/globals";
 import { systemClock } from "../../../shared/time/clock.ts";
 
 describe("the system clock", () => {
@@ -5,6 +6,13 @@ describe("the system clock", () => {
     const began = systemClock.monotonicMs();
     await systemClock.wait(5);
     expect(systemClock.monotonicMs() - began).toBeGreaterThanOrEqual(4);
+  });
+
+  test("a wait for what is past ends at once, and Node has nothing to warn of", async () => {
+    const timers = jest.spyOn(globalThis, "setTimeout");
+    await systemClock.wait(-20.5);
+    expect(timers.mock.calls.map(([, ms]) => ms)).toEqual([0]);
+    timers.mockRestore();
   });
 
   test("an aborted wait ends at once, whatever the reason, and never rejects", async () => {

@@ -8,9 +8,9 @@ import {
   type DialRequest,
 } from "../../../services/dialer/carriers/carrier-port.ts";
 import { fail } from "../../../shared/errors.ts";
-import { LEAVES_LATE } from "../checks/mutations.ts";
-import type { Carrier } from "./carrier.ts";
-import { theScene } from "../engine/scene.ts";
+import { CARRIER_NOT_ASKED, LEAVES_LATE } from "../checks/mutations.ts";
+import { isHeld, type Carrier } from "./carrier.ts";
+import { theScene, type Scene } from "../engine/scene.ts";
 import type { SimLife, Stage, StepHow } from "../engine/process.ts";
 
 const RETRY_AFTER_MAX_S = 12;
@@ -114,7 +114,7 @@ async function dial(stage: Stage, life: SimLife, carrier: Carrier, request: Dial
 }
 
 /** The carrier as one process of the dialer reaches it. */
-export function simulatedCarriers(stage: Stage, life: SimLife, carrier: Carrier): Carriers {
+export function simulatedCarriers({ stage, carrier, mutation }: Scene, life: SimLife): Carriers {
   const ask = <T>(what: string, work: () => T): Promise<T> =>
     stage.step(
       life,
@@ -143,6 +143,7 @@ export function simulatedCarriers(stage: Stage, life: SimLife, carrier: Carrier)
     transfer: () => Promise.resolve(),
     fetch: ({ call_id }) => ask(`fetch ${call_id}`, () => carrier.fetch(call_id)),
     find: (sought) => ask("find", () => carrier.find(sought)),
+    holds: (phone_number) => ask(`holds ${phone_number}`, () => mutation === CARRIER_NOT_ASKED || isHeld(phone_number)),
     verify: () => true,
     verifyUpgrade: () => true,
     translate: (_kind, request) => {

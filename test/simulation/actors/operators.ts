@@ -223,6 +223,6 @@ export class Operators {
       this.#platform.switch(merchant_id, false);
     }
     this.#platform.switch("", false);
-    this.#scene.database.collections.get("numbers")?.changeAll({}, { $set: { status: "AVAILABLE" } });
+    this.#scene.database.collections.get("numbers")?.changeAll({ removed: null }, { $set: { status: "AVAILABLE" } });
   }
 }

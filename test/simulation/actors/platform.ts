@@ -2,6 +2,8 @@ import type { By } from "../../../shared/contracts/records/identity.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
 import type { CalleeCap } from "../../../shared/contracts/merchants.ts";
+import { policiesOf, type PlatformHow, type Policies } from "./tenant-policies.ts";
+import type { SpendCeiling } from "../../../shared/contracts/records/spend.ts";
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { told, ZONES, zoned } from "./callee-clock.ts";
@@ -33,6 +35,7 @@ interface Asked {
   merchant_id: string;
   phone_number: string;
   merchant_ids: string[];
+  reseller_ids: string[];
   template_ids: string[];
   template_id: string;
   override: object;
@@ -63,17 +66,6 @@ export const decisionOf = (
 
 type Answers = Record<string, (params: Asked) => unknown>;
 
-/** What the merchants service says of pauses and caps. */
-function policiesOf({ paused, cap }: Pick<Platform, "paused" | "cap">, merchant_ids: readonly string[], now: number) {
-  const pause = { at: new Date(now).toISOString(), by: "user:ann", reason: null };
-  const isPaused = (id: string): boolean => paused.get(id)?.at(-1)?.said ?? false;
-  return {
-    deployment: isPaused("") ? pause : null,
-    merchants: merchant_ids.filter(isPaused).map((id) => ({ id, pause })),
-    ...(cap ? { caps: merchant_ids.map((id) => ({ id, max_calls_per_callee: cap })) } : {}),
-  };
-}
-
 /** What the blacklist says: of listed numbers, and of what callees asked of merchants, unless it forgets that. */
 function blacklistAnswers(listed: ReadonlyMap<string, number>, keepsWishes: boolean): Answers {
   const wishes = new Set<string>();
@@ -89,9 +81,11 @@ function blacklistAnswers(listed: ReadonlyMap<string, number>, keepsWishes: bool
 }
 
 /** The parts of the deployment that are not under test: configurations, the blacklist, merchants, the audit log. They never fail, but what they say changes. */
-export class Platform {
+export class Platform implements Policies {
   /** The cap on calls per callee of every merchant. */
   readonly cap: CalleeCap | null;
+  /** The spend ceiling of every merchant, and of every reseller. */
+  readonly ceiling: SpendCeiling | null;
   readonly tenants: Tenant[] = [];
   /** By template: what its configuration was, newest last. */
   readonly configurations = new Map<string, Said<ConfigurationRecord>[]>();
@@ -106,25 +100,22 @@ export class Platform {
   readonly #bus: SimBus;
   readonly #config: Process;
 
-  /** `cap`: on calls per callee, of every merchant. `wishes`: every callee who is asked anything asks not to be called again; kept, or forgotten by a mutant. */
-  constructor(
-    stage: Stage,
-    bus: SimBus,
-    { cap, wishes }: { cap?: CalleeCap | undefined; wishes?: "kept" | "forgotten" | undefined } = {},
-  ) {
+  constructor(stage: Stage, bus: SimBus, { cap, ceiling, wishes, two }: PlatformHow = {}) {
     this.#stage = stage;
     this.cap = cap ?? null;
+    this.ceiling = ceiling ?? null;
     this.#wishful = wishes !== undefined;
     this.#bus = bus;
     this.gateway = this.#part("gateway", {});
     this.#config = this.#part("config", this.#configAnswers());
     this.#part("blacklist", blacklistAnswers(this.listed, wishes !== "forgotten"));
-    this.#part("merchants", { pauses: ({ merchant_ids }) => policiesOf(this, merchant_ids, stage.world.now) });
+    const pauses = (asked: Asked) => policiesOf(this, asked, stage.world.now);
+    this.#part("merchants", { pauses, lookup: () => ({ reseller: true, merchant: true }) });
     this.#part("auth", { record: () => ({}) });
     const { random } = stage.world;
-    for (let i = 0, n = random.whole(1, 2); i < n; i++) this.#addTenant(i);
+    const drawn = random.whole(1, 2);
+    for (let i = 0, n = two ? 2 : drawn; i < n; i++) this.#addTenant(i);
   }
-
   #part(service: string, answers: Answers): Process {
     const process = new Process(this.#stage, service, service, false);
     const life = process.begin();
@@ -203,6 +194,7 @@ export class Platform {
           rate_limit_window_seconds: random.pick([2, 5, 20]),
           rate_limit_whitelist: [],
           pre_checks: [],
+          transfer_numbers: ["+14155550100"],
           created_at: "2026-01-01T00:00:00.000Z",
           updated_at: "2026-01-01T00:00:00.000Z",
         },

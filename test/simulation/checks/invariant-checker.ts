@@ -10,7 +10,9 @@ import type { Deeds } from "../actors/operators.ts";
 import type { Platform } from "../actors/platform.ts";
 import type { Scene } from "../engine/scene.ts";
 import { calleeCapViolations } from "./callee-caps.ts";
+import { numberOwnerViolations } from "./number-owners.ts";
 import { otherCallViolations } from "./other-calls.ts";
+import { spendCeilingViolations, spendLedgerViolations } from "./spend-ceilings.ts";
 import { dialViolations, type Finding } from "./dial-invariants.ts";
 
 /** An invariant of docs/reliability.md that did not hold, and when, in ms since the run began. */
@@ -41,6 +43,11 @@ export class InvariantChecker {
     };
     scene.receiver.onSent = (id, ahead_ms) => {
       if (Math.abs(ahead_ms) > SIGNED_WITHIN_MS) this.broken("I18", `${id} is signed ${Math.round(ahead_ms)} ms ahead`);
+    };
+    scene.database.onPut = (collection, doc, old) => {
+      if (collection !== "numbers") return;
+      // the collection is the numbers service's
+      this.#all(numberOwnerViolations(scene, doc as unknown as NumberDoc, old as unknown as NumberDoc | null));
     };
     scene.carrier.onHangUp = (call) => this.#cut(call);
   }
@@ -94,7 +101,7 @@ export class InvariantChecker {
   /** Checks single dials: windows, limits, aborts, the blacklist. */
   dials(deeds: Deeds): void {
     this.#all(dialViolations(this.#scene, this.#platform, deeds));
-    this.#all(calleeCapViolations(this.#scene, this.#platform));
+    this.#all([...calleeCapViolations(this.#scene, this.#platform), ...spendCeilingViolations(this.#scene)]);
   }
 
   /** I13. An owner that stood still a moment ago could not say that it lives. */
@@ -117,6 +124,7 @@ export class InvariantChecker {
         this.broken("I5", `the call ${call._id} was joined by a conversation after the window had closed`);
     }
     this.#counts();
+    this.#all(spendLedgerViolations(this.#scene));
     this.#undialled();
     this.#enders();
     const now = new Date(this.#scene.stage.world.now);

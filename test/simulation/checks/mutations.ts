@@ -80,6 +80,7 @@ export const WEATHER: Readonly<Record<string, Partial<Faults>>> = {
   "no-tombstone": { pause: 0.08, pauseMaxMs: 60_000, crash: 0, idleCrash: 0, storeLost: 0 },
   "settle-without-fence": { pause: 0.08, pauseMaxMs: 60_000, crash: 0, idleCrash: 0, storeReplyLost: 0.03 },
   "no-fence-at-answer": { pause: 0.08, pauseMaxMs: 60_000, callbackLate: 0.3 },
+  "ledger-without-revision": { storeSlow: 1, crash: 0, idleCrash: 0, pause: 0 },
 };
 
 /** Faults of our own making, each at one guard of the machines: the simulator must find every one. What they stand for, and what they do to a write. */
@@ -177,12 +178,58 @@ export const CAP_MUTATIONS: Record<string, Change> = {
   },
 };
 
+const onLedgers = (o: Operation): boolean => o.collection === "spend_ledgers";
+/** A write of a ledger with what it says of a field changed. */
+const ledgerWith = (o: Operation, change: (ledger: Doc) => Doc): Operation =>
+  o.verb === "insert"
+    ? { ...o, docs: o.docs.map((doc) => ({ ...doc, ...change(doc) })) }
+    : { ...o, update: { ...(o.update as Doc), $set: { ...set(o), ...change(set(o)) } } };
+const writesLedger = (o: Operation): boolean =>
+  onLedgers(o) && (o.verb === "insert" || (o.verb === "update" && "reserved" in set(o)));
+/** What ended calls took, as it is said of it. */
+const counting = (period: unknown, calls: (n: number) => number): Doc =>
+  isPlain(period)
+    ? { ...period, calls: calls(Number(period["calls"])), minutes: calls(Number(period["minutes"])) }
+    : {};
+
+/** The same for spend ceilings. */
+export const SPEND_MUTATIONS: Record<string, Change> = {
+  /** What an attempt may take is not kept. */
+  "reservation-not-counted": (o) => (writesLedger(o) ? ledgerWith(o, () => ({ reserved: [] })) : o),
+  /** What an ended call took is forgotten with its reservation. */
+  "end-not-counted": (o) =>
+    writesLedger(o)
+      ? ledgerWith(o, (l) => ({ day: counting(l["day"], () => 0), month: counting(l["month"], () => 0) }))
+      : o,
+  /** The first end counts twice. */
+  "settled-twice": (o) =>
+    writesLedger(o) ? ledgerWith(o, (l) => ({ month: counting(l["month"], (n) => (n === 1 ? 2 : n)) })) : o,
+  /** Of two dialers that have both read a ledger each writes it: the later one over what the earlier one reserved. */
+  "ledger-without-revision": (o) => (onLedgers(o) && o.verb === "update" ? without(o, "rev") : o),
+};
+
 /** The mutation whose blacklist answers that a wish is listed, and lists nothing. */
 export const WISH_FORGOTTEN = "wish-forgotten";
 
 /** The same for callees who ask not to be called again. */
 export const WISH_MUTATIONS: Record<string, Change> = {
   [WISH_FORGOTTEN]: (o) => o,
+};
+
+/** The mutation whose dialer says that the account holds a number without having asked. */
+export const CARRIER_NOT_ASKED = "carrier-not-asked";
+/** The mutation whose numbers lack their unique index. */
+export const NUMBER_OF_MANY = "number-of-many";
+
+/** The same for the ownership of numbers. */
+export const OWNER_MUTATIONS: Record<string, Change> = {
+  [CARRIER_NOT_ASKED]: (o) => o,
+  [NUMBER_OF_MANY]: (o) => o,
+  /** A slot is reserved by whoever could use the number when it was read. */
+  "slot-of-former-owner": (o) =>
+    o.collection === "numbers" && o.verb === "change" && "slots.holder" in o.filter
+      ? without(o, "reseller_id", "merchant_id")
+      : o,
 };
 
 /** The same for guards that storms of few leads seldom need: a steady load on an account finds them. */

@@ -4,13 +4,29 @@ import type { SimCall } from "../actors/carrier-records.ts";
 import type { Scene } from "../engine/scene.ts";
 import type { Finding } from "./dial-invariants.ts";
 
-/** Calls of other attempts that are live, but those that were given up before they were heard of. */
+/** What is on its way to a carrier arrives so soon, ms. */
+const ARRIVES_WITHIN_MS = 5000;
+
+/**
+ * Calls of other attempts that are live, but those that were given up before they were heard of. None, where the placed call is one of those: its process
+ * stood still with the request in hand for longer than it is looked for, which nothing can prevent; whoever answers it is hung up on (I2).
+ */
 function othersOf(scene: Scene, placed: SimCall): SimCall[] {
   const docs = new Map(scene.database.docs<CallDoc>("calls").map((c) => [c._id, c]));
   const isStray = ({ ref }: SimCall): boolean => {
     const state = docs.get(ref)?.state;
     return state === "VOID" || state === "ENDED";
   };
+  const { pauses, world } = scene.stage;
+  const askedBy = new Set(scene.carrier.decisions.filter(({ ref }) => ref === placed.ref).map(({ by }) => by));
+  const stoodStill = pauses.some(
+    ({ process, from, to }) =>
+      askedBy.has(process) &&
+      to - from >= scene.placementGraceMs &&
+      to <= world.now &&
+      to >= world.now - ARRIVES_WITHIN_MS,
+  );
+  if (isStray(placed) && stoodStill) return [];
   return scene.carrier.live().filter((c) => c !== placed && c.ref !== placed.ref && !isStray(c));
 }
 

@@ -2,7 +2,7 @@ import { aggregate } from "./aggregate.ts";
 import { evaluate } from "./expression.ts";
 import { bySort, matches, type Filter } from "./match.ts";
 import { refuseConflicts, updated, type Update } from "./update.ts";
-import { at, compare, copy, reached, type Doc } from "./values.ts";
+import { at, compare, copy, isPlain, reached, type Doc } from "./values.ts";
 
 /** A unique index: its paths, and the documents it holds. */
 export interface UniqueIndex {
@@ -60,8 +60,13 @@ function projected(doc: Doc, projection: Projection, now: Date): Doc {
   const out: Doc = projection?.["_id"] === 0 ? {} : { _id: doc["_id"] };
   for (const [k, v] of fields) {
     if (v === 0 || v === false) throw new Error("a projection that shows some fields can't leave others out");
+    const path = k.split(".");
     const value = isGiven(v) ? at(doc, k) : evaluate(v, { root: doc, now, variables: {} });
-    if (value !== undefined) put(out, k.split("."), copy(value));
+    if (value !== undefined) put(out, path, copy(value));
+    // of an object that has not the field, the database shows the empty object
+    else if (isGiven(v) && path.length === 2 && isPlain(doc[path[0] ?? ""]))
+      put(out, path.slice(0, 1), out[path[0] ?? ""] ?? {});
+    else if (path.length > 2) throw new Error("the simulated database shows fields at most one level down");
   }
   return out;
 }
@@ -74,11 +79,19 @@ export class Collection {
   readonly docs = new Map<string, Doc>();
   readonly #unique: readonly UniqueIndex[];
   readonly #now: () => Date;
+  readonly #onPut: (doc: Doc, old: Doc | null) => void;
 
-  constructor(name: string, unique: readonly UniqueIndex[], now: () => Date) {
+  /** `onPut` hears of each document as it is written, and of what it was before. */
+  constructor(
+    name: string,
+    unique: readonly UniqueIndex[],
+    now: () => Date,
+    onPut: (doc: Doc, old: Doc | null) => void = () => undefined,
+  ) {
     this.name = name;
     this.#unique = unique;
     this.#now = now;
+    this.#onPut = onPut;
   }
 
   #keys(index: UniqueIndex, doc: Doc): string[] {
@@ -109,6 +122,7 @@ export class Collection {
   #put(doc: Doc, old: Doc | null): void {
     this.#refuseDuplicate(doc, old);
     this.docs.set(String(doc["_id"]), doc);
+    this.#onPut(doc, old);
   }
 
   #matching(filter: Filter, sort: Record<string, number> | null | undefined, limit: number): Doc[] {

@@ -18,16 +18,21 @@ export interface Operation {
 /** The simulated database, one for all processes. */
 export class Database {
   readonly collections = new Map<string, Collection>();
+  /** Hears of each document as it is written, and of what it was before. */
+  onPut: (collection: string, doc: Doc, old: Doc | null) => void = () => undefined;
   readonly #now: () => Date;
-  constructor(now: () => Date) {
+  readonly #lacks: readonly string[];
+  /** `lacks`: unique indexes that are not made, by name. */
+  constructor(now: () => Date, lacks: readonly string[] = []) {
     this.#now = now;
+    this.#lacks = lacks;
   }
 
   collection(name: string, schema: Schema<never>): Collection {
     const known = this.collections.get(name);
     if (known) return known;
     const unique = schema.indexes().flatMap(([fields, options]): UniqueIndex[] =>
-      options.unique
+      options.unique && !this.#lacks.includes(String(options.name))
         ? [
             {
               name: String(options.name),
@@ -37,7 +42,7 @@ export class Database {
           ]
         : [],
     );
-    const made = new Collection(name, unique, this.#now);
+    const made = new Collection(name, unique, this.#now, (doc, old) => this.onPut(name, doc, old));
     this.collections.set(name, made);
     return made;
   }

@@ -9,6 +9,7 @@ import { readEnv, type Env } from "../../../shared/process/env.ts";
 import { provideDeps } from "../../../shared/process/process-deps.ts";
 import { clockBy, createStoreClock } from "../../../shared/time/store-clock.ts";
 import { OWN_CLOCK } from "../checks/mutations.ts";
+import type { Member } from "./bus.ts";
 import { SimLeg } from "../actors/media-leg.ts";
 import { Process, simulatedIds } from "./process.ts";
 import type { SimCall } from "../actors/carrier-records.ts";
@@ -40,7 +41,10 @@ export function simulatedEnv(scene: Scene): Env {
     SWEEP_INTERVAL_MS: String(random.pick([4000, 10_000])),
     ANSWER_LIMIT_MS: "30000",
     SHUTDOWN_GRACE_SECONDS: "30",
+    NUMBERS_ADDED_BY: "reseller",
     SCHEDULER_BATCH: String(random.pick([2, 10, 100])),
+    // more than the simulated carrier asks for a call of a minute
+    ...(scene.ceiling ? { CALL_PRICES: "*=0.02" } : {}),
     PROVIDER_ONE_CALLS_PER_SECOND: String(scene.load?.calls_per_second ?? random.pick([0, 1, 2, 5])),
   });
 }
@@ -67,7 +71,7 @@ function startProcess(scene: Scene, process: Process, env: Env): void {
     let request = 0;
     const context = (params: unknown) => ({ params, id: `${process.name}-${request++}`, ...face });
     schema.created.call(self, undefined);
-    bus.join(process, {
+    const member: Member = {
       life,
       act: async (action, params) => schema.actions[action]?.handler.call(self, context(params)),
       events: Object.fromEntries(
@@ -78,12 +82,19 @@ function startProcess(scene: Scene, process: Process, env: Env): void {
           },
         ]),
       ),
-    });
+    };
+    let leaving = false;
     process.shutDown = () => {
+      leaving = true;
       bus.leave(process);
       return schema.stopped.call(self).catch(() => undefined);
     };
-    schema.started.call(self).catch((error: unknown) => {
+    const start = async (): Promise<void> => {
+      await schema.started.call(self);
+      // as Moleculer does: nobody calls a service before it has started and knows the time
+      if (life.alive && !leaving) bus.join(process, member);
+    };
+    start().catch((error: unknown) => {
       stage.count("start failed");
       // as a supervisor does; while the database is away that is no fault of the service
       stage.crash(process, `start: ${error instanceof Error ? error.message : String(error)}`);
@@ -97,11 +108,12 @@ export function deploy(scene: Scene): void {
   const { random } = stage.world;
   const env = simulatedEnv(scene);
   scene.callsPerSecond = env.PROVIDER_ONE_CALLS_PER_SECOND;
+  scene.placementGraceMs = env.PLACEMENT_GRACE_SECONDS * 1000;
   const sizes: Record<string, number> = {
     leads: random.whole(1, 2),
     scheduler: 2,
     dialer: 2,
-    numbers: 1,
+    numbers: scene.owners ? 2 : 1,
     conversation: random.whole(1, 2),
     webhook: random.whole(1, 2),
   };

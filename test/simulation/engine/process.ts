@@ -37,7 +37,7 @@ export class Stage {
   /** What must never happen, whoever catches it: the simulator was asked for what it can't do, or a contract was broken. */
   readonly wrong: string[] = [];
   /** Every stand-still, from when to when. */
-  readonly pauses: { from: number; to: number }[] = [];
+  readonly pauses: { process: string; from: number; to: number }[] = [];
   /** Until when database and bus are away, for everybody. */
   readonly awayUntil = { store: 0, bus: 0 };
   /** The database's clock was set by so much. */
@@ -175,7 +175,7 @@ export class Stage {
   pause(process: Process, where: string): number {
     const ms = this.world.random.between(50, this.faults.pauseMaxMs);
     process.pausedUntil = Math.max(process.pausedUntil, this.world.now + ms);
-    this.pauses.push({ from: this.world.now, to: process.pausedUntil });
+    this.pauses.push({ process: process.name, from: this.world.now, to: process.pausedUntil });
     this.world.tell(process.name, `stands still for ${(ms / 1000).toFixed(1)} s at ${where}`);
     return process.pausedUntil - this.world.now;
   }

@@ -1,3 +1,4 @@
+import type { SpendCeiling } from "../../../shared/contracts/records/spend.ts";
 import type { CalleeCap } from "../../../shared/contracts/merchants.ts";
 import { calm, drawFaults, type Faults, type Tally } from "../checks/faults.ts";
 import { Carrier } from "../actors/carrier.ts";
@@ -10,11 +11,15 @@ import {
   CAP_MUTATIONS,
   LOAD_MUTATIONS,
   MUTATIONS,
+  NUMBER_OF_MANY,
+  OWNER_MUTATIONS,
+  SPEND_MUTATIONS,
   WEATHER,
   WISH_FORGOTTEN,
   WISH_MUTATIONS,
 } from "../checks/mutations.ts";
 import { Operators } from "../actors/operators.ts";
+import { planNumberOwners, settleNumberOwners } from "../actors/number-owners.ts";
 import { Platform } from "../actors/platform.ts";
 import { seeded } from "./random.ts";
 import { Stage } from "./process.ts";
@@ -44,8 +49,12 @@ export interface RunHow {
   load?: Load | undefined;
   /** The cap on calls per callee of every merchant; absent: none. */
   cap?: CalleeCap | undefined;
+  /** The spend ceiling of every merchant and reseller; absent: none. */
+  ceiling?: SpendCeiling | undefined;
   /** Every callee who talks to us asks not to be called again. */
   wishes?: boolean;
+  /** Two resellers and admins quarrel over phone numbers, through two numbers services. */
+  owners?: boolean;
 }
 
 /** Days to begin on: plain ones, and the hours of daylight saving's beginning and end in several zones. */
@@ -82,23 +91,48 @@ function sceneFor(seed: number, how: RunHow): Scene {
   const stage = new Stage(world);
   stage.writeMs = how.load?.write_ms ?? 0;
   stage.farMs = how.load?.far_ms ?? 0;
-  const all = { ...MUTATIONS, ...LOAD_MUTATIONS, ...CAP_MUTATIONS, ...WISH_MUTATIONS };
+  const all = {
+    ...MUTATIONS,
+    ...LOAD_MUTATIONS,
+    ...CAP_MUTATIONS,
+    ...SPEND_MUTATIONS,
+    ...WISH_MUTATIONS,
+    ...OWNER_MUTATIONS,
+  };
   const change = how.mutation === undefined ? undefined : all[how.mutation];
   if (how.mutation !== undefined && !change)
     throw new Error(`no mutation is called ${how.mutation}; there are ${Object.keys(all).join(", ")}`);
   return {
     stage,
-    database: new Database(() => new Date(world.now + stage.storeAheadMs)),
+    database: new Database(
+      () => new Date(world.now + stage.storeAheadMs),
+      how.mutation === NUMBER_OF_MANY ? ["one_owner"] : [],
+    ),
     bus: new SimBus(stage),
     carrier: new Carrier(stage),
     receiver: new Receiver(stage),
     processes: [],
     mediaPorts: [],
     callsPerSecond: 0,
+    placementGraceMs: 0,
     mutation: how.mutation,
+    ceiling: how.ceiling,
     load: how.load,
+    owners: how.owners ?? false,
+    onWrite: () => undefined,
     change: change ?? ((o) => o),
   };
+}
+
+/** A lead that was due for so long, while nothing was in work, waits for a spend ceiling. */
+const CEILING_AFTER_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** When a lead is due that waits; for its spend ceiling: when the day ends. */
+function dueOf({ ceiling, stage: { world } }: Scene, due_at: unknown): unknown {
+  if (ceiling === undefined || !(due_at instanceof Date) || due_at.getTime() > world.now - CEILING_AFTER_MS)
+    return due_at;
+  return new Date((Math.floor(world.now / DAY_MS) + 1) * DAY_MS);
 }
 
 /** The next instant at which anything is due, when no lead, call or slot is in work; null: one is. */
@@ -108,7 +142,10 @@ function idleUntil(scene: Scene): number | null {
     return null;
   const leads = database.docs("leads");
   if (leads.some((l) => l["status"] === "PROCESSING" || l["report_due_at"])) return null;
-  const due = [...leads.map((l) => l["due_at"]), ...database.docs("deliveries").map((d) => d["next_try_at"])]
+  const due = [
+    ...leads.map((l) => dueOf(scene, l["due_at"])),
+    ...database.docs("deliveries").map((d) => d["next_try_at"]),
+  ]
     .filter((d) => d instanceof Date)
     .map(Number);
   return due.length === 0 ? null : Math.min(...due);
@@ -125,6 +162,7 @@ function calmDown(scene: Scene, operators: Operators): void {
     stage.revive(process);
   }
   operators.allOn();
+  settleNumberOwners(scene);
 }
 
 /** In some runs database or bus is away for everybody, for longer than any lease now and then. */
@@ -143,6 +181,7 @@ function planOutages({ stage }: Scene, seed: number, stormMs: number): void {
 
 async function play(
   scene: Scene,
+  platform: Platform,
   operators: Operators,
   checker: InvariantChecker,
   { seed, weather }: { seed: number; weather: Partial<Faults> | undefined },
@@ -151,6 +190,7 @@ async function play(
   const storm = world.random.between(STORM_MIN_MS, STORM_MAX_MS);
   const stormEnds = world.now + storm;
   operators.plan(storm * 0.9);
+  if (scene.owners) planNumberOwners(scene, platform, storm * 0.9);
   planOutages(scene, seed, storm);
   planClockSteps(scene, seed, storm);
   world.after(1000, null, () => {
@@ -189,7 +229,9 @@ export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome>
   setScene(scene);
   const platform = new Platform(stage, scene.bus, {
     cap: how.cap,
+    ceiling: how.ceiling,
     wishes: how.wishes ? (how.mutation === WISH_FORGOTTEN ? "forgotten" : "kept") : undefined,
+    two: scene.owners,
   });
   const operators = new Operators(scene, platform);
   const checker = new InvariantChecker(scene, platform);
@@ -198,7 +240,7 @@ export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome>
   let figures: LoadFigures | null = null;
   try {
     if (how.load) figures = await playLoad(scene, platform, how.load);
-    else await play(scene, operators, checker, { seed, weather: WEATHER[how.mutation ?? ""] });
+    else await play(scene, platform, operators, checker, { seed, weather: WEATHER[how.mutation ?? ""] });
     if (how.load) checker.dials(operators.deeds);
   } catch (error) {
     checker.broken(

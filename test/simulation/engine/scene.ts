@@ -1,3 +1,4 @@
+import type { SpendCeiling } from "../../../shared/contracts/records/spend.ts";
 import type { Carrier } from "../actors/carrier.ts";
 import type { MediaServerOptions } from "../../../services/conversation/transport/media-server.ts";
 import type { Database, Operation } from "./database.ts";
@@ -36,10 +37,18 @@ export interface Scene {
   mediaPorts: MediaPort[];
   /** Calls a second of the carrier's account; 0: no limit. */
   callsPerSecond: number;
+  /** How long a carrier is asked for a call whose request was never answered, ms. */
+  placementGraceMs: number;
   /** The mutation that runs. */
   mutation: string | undefined;
+  /** The spend ceiling of every merchant and reseller. */
+  ceiling: SpendCeiling | undefined;
   /** A steady load in place of a storm. */
   load: Load | undefined;
+  /** Resellers and admins quarrel over phone numbers. */
+  owners: boolean;
+  /** Sees every write right before it is applied. */
+  onWrite(operation: Operation): void;
   /** What a mutation makes of an operation at the database; null: it is left out. */
   change(operation: Operation): Operation | null;
 }

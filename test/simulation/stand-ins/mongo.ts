@@ -7,9 +7,13 @@ export * from "../../../shared/database/mongo.ts";
 
 /** In place of shared/database/mongo.ts's: the models of a process over the simulated database. */
 export function openStore(): Store {
-  const { stage, database, change } = theScene();
+  const scene = theScene();
+  const { stage, database } = scene;
   const life = currentLife();
-  const run = storeAccess(stage, life, change);
+  const run = storeAccess(stage, life, (operation) => {
+    scene.onWrite(operation);
+    return scene.change(operation);
+  });
   return {
     // the services use a small part of a model; what is not there throws when it is used
     model: (collection, schema) =>

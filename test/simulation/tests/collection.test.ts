@@ -121,6 +121,7 @@ const PROJECTIONS = [
   { _id: 0, status: 1 },
   { free: { $size: LIVE }, n: 1 },
   { "held.why": 1 },
+  { "held.until": 1, n: 1 },
 ] as const;
 
 describe("the simulated database agrees with the embedded store", () => {

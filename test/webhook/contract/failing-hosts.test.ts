@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { MongoClient, type Db } from "mongodb";
 import webhook from "../../../services/webhook/webhook.service.ts";
-import { MAX_PER_HOST } from "../../../services/webhook/hosts/host-slots.ts";
+import { MAX_PER_RECEIVER } from "../../../services/webhook/hosts/host-slots.ts";
 import { setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { needing } from "../../fixtures/database-abilities.ts";
@@ -129,17 +129,17 @@ test("reports handed over together go out once each, also those handed over twic
   );
   expect(new Set(sink.requests.map((r) => r.id)).size).toBe(60);
   expect(sink.requests).toHaveLength(60);
-  expect(sink.most()).toBeLessThanOrEqual(MAX_PER_HOST);
+  expect(sink.most()).toBeLessThanOrEqual(MAX_PER_RECEIVER);
 });
 
 test("a host that hangs with hundreds due holds ten requests, and the others' reports go out meanwhile", async () => {
   const hole = await host(() => undefined);
   await enqueue(hole.url, 400);
-  await reached("the hole to be full", () => hole.requests.length === MAX_PER_HOST);
+  await reached("the hole to be full", () => hole.requests.length === MAX_PER_RECEIVER);
   const others = await Promise.all(Array.from({ length: 30 }, well));
   for (const other of others) await enqueue(other.url, 12);
   await reached("everybody else's reports", () => others.every((o) => o.requests.length === 12));
-  expect(hole.requests).toHaveLength(MAX_PER_HOST);
+  expect(hole.requests).toHaveLength(MAX_PER_RECEIVER);
   await until(
     "the others to be marked",
     async () =>
@@ -152,13 +152,13 @@ test("a host that hangs with hundreds due holds ten requests, and the others' re
   await until(
     "the ten to be written down",
     async () =>
-      (await deliveries().countDocuments({ host: hostOf(hole.url), "tries.0": { $exists: true } })) === MAX_PER_HOST ||
-      undefined,
+      (await deliveries().countDocuments({ host: hostOf(hole.url), "tries.0": { $exists: true } })) ===
+        MAX_PER_RECEIVER || undefined,
   );
   await clock.advance(1000);
   await atRest(hole.url);
   expect(await deliveries().countDocuments({ host: hostOf(hole.url), try_count: 0, state: "pending" })).toBe(390);
-  expect(hole.requests).toHaveLength(MAX_PER_HOST);
+  expect(hole.requests).toHaveLength(MAX_PER_RECEIVER);
   const [late] = await enqueue(hole.url, 1);
   expect((await delivery(late!)).host_paused_until).toBeDefined();
   await deliveries().deleteMany({ host: hostOf(hole.url) });
@@ -173,7 +173,7 @@ test("a host that fails five times in a row is left alone, asked by one request 
   await reached("the first requests", () => sink.requests.length >= 5);
   await atRest(sink.url);
   const first = sink.requests.length;
-  expect(first).toBeLessThanOrEqual(MAX_PER_HOST + 4); // those that were under way, and what began before the fifth answer was there
+  expect(first).toBeLessThanOrEqual(MAX_PER_RECEIVER + 4); // those that were under way, and what began before the fifth answer was there
   const waiting = await deliveries().countDocuments({ host: hostOf(sink.url), try_count: 0 });
   expect(waiting).toBe(40 - first);
 
@@ -208,7 +208,7 @@ test("a host that fails five times in a row is left alone, asked by one request 
     async () => (await deliveries().countDocuments({ host: hostOf(sink.url), state: "delivered" })) === 40,
   );
   expect(clock.now().getTime() - wellAt).toBeLessThanOrEqual(10_000);
-  expect(sink.most()).toBeLessThanOrEqual(MAX_PER_HOST);
+  expect(sink.most()).toBeLessThanOrEqual(MAX_PER_RECEIVER);
   expect((await delivery(ids[39]!)).host_paused_until).toBeUndefined();
 });
 
@@ -274,7 +274,7 @@ needing("plans", () => {
     await deliveries().insertMany(docs as never);
     const explained = await deliveries()
       .find({ host: { $gt: "hole.example" }, next_try_at: { $lte: now } })
-      .sort({ host: 1, next_try_at: 1 })
+      .sort({ host: 1, reseller_id: 1, merchant_id: 1, next_try_at: 1 })
       .limit(20)
       .explain("executionStats");
     const { totalKeysExamined } = (explained as unknown as { executionStats: { totalKeysExamined: number } })

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { randomUUID } from "node:crypto";
 import webhook from "../../../services/webhook/webhook.service.ts";
-import { MAX_PER_HOST } from "../../../services/webhook/hosts/host-slots.ts";
+import { MAX_PER_RECEIVER } from "../../../services/webhook/hosts/host-slots.ts";
 import { systemClock, type Clock } from "../../../shared/time/clock.ts";
 import { after, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -65,7 +65,7 @@ test("in real time: a receiver that is ill for 15 s has all of its events within
     const ids = await enqueue(stage, sink.url, 40);
     await after(ILL_MS);
     const whileIll = sink.state.requests;
-    expect(whileIll).toBeLessThanOrEqual(MAX_PER_HOST + 4 + 5);
+    expect(whileIll).toBeLessThanOrEqual(MAX_PER_RECEIVER + 4 + 5);
     sink.state.ill = false;
     const well = performance.now();
     for (const id of ids)
@@ -73,7 +73,7 @@ test("in real time: a receiver that is ill for 15 s has all of its events within
         (await deliveryOf(stage, id)).state === "delivered" ? true : undefined,
       );
     expect(performance.now() - well).toBeLessThan(FLOWS_WITHIN_MS);
-    expect(sink.state.most).toBeLessThanOrEqual(MAX_PER_HOST);
+    expect(sink.state.most).toBeLessThanOrEqual(MAX_PER_RECEIVER);
     expect(sink.state.requests - whileIll).toBe(40);
   } finally {
     await stage.stop();

@@ -88,7 +88,7 @@ const enqueue = (n: number, merchant_id: string | null = M) =>
     ],
   });
 const delivery = async (n: number) => (await stage.bus.call("webhook.deliveries", { lead_id: id(n) })).deliveries[0]!;
-const replay = (n: number) => stage.bus.call("webhook.replay", { lead_id: id(n) });
+const replay = (n: number) => stage.bus.call("webhook.replay", { by: asMerchant(R, M), lead_id: id(n) });
 const inState = (n: number, state: string, tries: number) =>
   until(`delivery ${n} ${state} after ${tries} tries`, async () => {
     await clock.advance(10);
@@ -109,6 +109,12 @@ describe("a replay", () => {
     expect(answer).toMatchObject({ id: `msg_${id(n)}`, state: "pending", tries: [{ status: first[0] }] });
     await inState(n, "delivered", 2);
     const [one, other] = requestsOf(n);
+    expect(audited.at(-1)).toMatchObject({
+      action: "delivery.replayed",
+      subject: id(n),
+      reseller_id: R,
+      merchant_id: M,
+    });
     expect([other!.headers["webhook-id"], other!.body]).toEqual([one!.headers["webhook-id"], one!.body]);
   });
   test("is a whole new round for a report that was exhausted, and its tries stay listed", async () => {
@@ -212,6 +218,14 @@ describe("a rotated secret", () => {
     const made = results.flatMap((r) => (r.status === "fulfilled" ? [r.value.secret] : []));
     expect(made).toContain(await secret(M));
     expect(results.every((r) => r.status === "fulfilled" || (r.reason as { type: string }).type === "BUSY")).toBe(true);
+  });
+  test("each reading of it is in the audit log, without the secret", async () => {
+    audited.length = 0;
+    const shown = await secret(M);
+    expect(audited).toEqual([
+      expect.objectContaining({ action: "webhook_secret.read", subject: M, reseller_id: R, merchant_id: M }),
+    ]);
+    expect(JSON.stringify(audited)).not.toContain(shown);
   });
   test("is its owners' to rotate, and in the audit log without the secret", async () => {
     audited.length = 0;

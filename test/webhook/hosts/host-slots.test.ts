@@ -16,7 +16,7 @@ import {
 import {
   HostSlots,
   MAX_IN_FLIGHT,
-  MAX_PER_HOST,
+  MAX_PER_RECEIVER,
   MAX_UNPROVEN,
   type HostSlot,
 } from "../../../services/webhook/hosts/host-slots.ts";
@@ -110,7 +110,10 @@ describe("a host's health", () => {
   });
 });
 
-describe("the book of hosts", () => {
+/** A receiver; without a tenant one that has this host for itself. */
+const of = (host: string, merchant_id = `tenant of ${host}`) => ({ host, reseller_id: "r", merchant_id });
+
+describe("the book of receivers", () => {
   const book = () => {
     const clock = virtualClock();
     return { clock, hosts: new HostSlots(clock, () => 0.5) };
@@ -123,79 +126,84 @@ describe("the book of hosts", () => {
   };
 
   const known = (h: HostSlots, host: string): void => {
-    const place = h.acquire(host);
+    const place = h.acquire(of(host));
     place?.answered(ok);
     place?.release();
   };
   const names = (count: number): string[] => Array.from({ length: count }, (_, i) => `h${i}`);
   const takenOf = (h: HostSlots, hostNames: readonly string[]): HostSlot[] =>
-    hostNames.flatMap((host) => many(12, host).map((name) => h.acquire(name))).filter((p): p is HostSlot => p !== null);
+    hostNames
+      .flatMap((host) => many(12, host).map((name) => h.acquire(of(name))))
+      .filter((p): p is HostSlot => p !== null);
 
   test("gives ten places to a host and two hundred in all", () => {
     const { hosts: h } = book();
     for (const name of names(30)) known(h, name);
-    expect(takenOf(h, ["h0"])).toHaveLength(MAX_PER_HOST);
-    expect(takenOf(h, names(30))).toHaveLength(MAX_IN_FLIGHT - MAX_PER_HOST);
+    expect(takenOf(h, ["h0"])).toHaveLength(MAX_PER_RECEIVER);
+    expect(takenOf(h, names(30))).toHaveLength(MAX_IN_FLIGHT - MAX_PER_RECEIVER);
   });
   test("keeps fifty of them from hosts that have not answered yet, or not well: those that do go on", () => {
     const { hosts: h } = book();
     known(h, "well");
     known(h, "ill");
-    fail([h.acquire("ill")]);
+    fail([h.acquire(of("ill"))]);
     const hanging = takenOf(h, names(40));
     expect(hanging).toHaveLength(MAX_UNPROVEN);
-    expect([h.acquire("ill"), takenOf(h, ["well"]).length]).toEqual([null, MAX_PER_HOST]);
+    expect([h.acquire(of("ill")), takenOf(h, ["well"]).length]).toEqual([null, MAX_PER_RECEIVER]);
     hanging[0]?.release();
-    expect(h.acquire("ill")).not.toBeNull();
+    expect(h.acquire(of("ill"))).not.toBeNull();
   });
   test("an answer frees the host's place, and what is written down afterwards the place among all", () => {
     const { hosts: h } = book();
     for (const name of names(20)) known(h, name);
-    const first = names(20).flatMap((name) => many(10, 0).map(() => h.acquire(name)));
+    const first = names(20).flatMap((name) => many(10, 0).map(() => h.acquire(of(name))));
     first[0]?.answered(ok);
-    expect(h.acquire("h0")).toBeNull();
+    expect(h.acquire(of("h0"))).toBeNull();
     first[0]?.release();
-    expect(h.acquire("h0")).not.toBeNull();
+    expect(h.acquire(of("h0"))).not.toBeNull();
   });
   test("a host that has deliveries due gives no place to what comes later, and is read once it has room", () => {
     const { hosts: h } = book();
-    h.enqueue("a");
-    expect([h.acquire("a"), h.anyNext()]).toEqual([null, true]);
+    h.enqueue(of("a"));
+    expect([h.acquire(of("a")), h.anyNext()]).toEqual([null, true]);
     const [next] = h.next(20);
-    expect([next?.host, next?.slots.length, h.anyNext()]).toEqual(["a", MAX_PER_HOST, false]);
-    h.enqueue("a");
+    expect([next?.receiver.host, next?.slots.length, h.anyNext()]).toEqual(["a", MAX_PER_RECEIVER, false]);
+    h.enqueue(of("a"));
     expect([h.anyNext(), h.next(20)]).toEqual([false, []]);
     next?.slots[0]?.release();
-    expect(h.next(20).map((n) => [n.host, n.slots.length])).toEqual([["a", 1]]);
+    expect(h.next(20).map((n) => [n.receiver.host, n.slots.length])).toEqual([["a", 1]]);
   });
   test("a paused host is left alone, then asked once at a time, and is well again after a success", async () => {
     const { hosts: h, clock } = book();
-    fail(many(5, 0).map(() => h.acquire("a")));
-    expect([h.acquire("a"), h.pausedUntil("a")]).toEqual([null, new Date(clock.now().getTime() + FIRST_PAUSE_MS)]);
-    h.enqueue("a");
+    fail(many(5, 0).map(() => h.acquire(of("a"))));
+    expect([h.acquire(of("a")), h.pausedUntil(of("a"))]).toEqual([
+      null,
+      new Date(clock.now().getTime() + FIRST_PAUSE_MS),
+    ]);
+    h.enqueue(of("a"));
     expect(h.anyNext()).toBe(false);
     await clock.advance(FIRST_PAUSE_MS);
     const [probe] = h.next(20);
     // the next probe may begin then, should this one not be answered
-    expect([probe?.slots.length, h.pausedUntil("a")]).toEqual([
+    expect([probe?.slots.length, h.pausedUntil(of("a"))]).toEqual([
       1,
       new Date(clock.now().getTime() + 2 * FIRST_PAUSE_MS),
     ]);
-    h.enqueue("a");
+    h.enqueue(of("a"));
     expect(h.next(20)).toEqual([]);
     expect(probe?.slots[0]?.answered(ok)).toEqual({ ended: true });
-    expect(h.next(20).map((n) => n.slots.length)).toEqual([MAX_PER_HOST]);
+    expect(h.next(20).map((n) => n.slots.length)).toEqual([MAX_PER_RECEIVER]);
   });
   test("a probe that was not made gives the place back", async () => {
     const { hosts: h, clock } = book();
-    fail(many(5, 0).map(() => h.acquire("a")));
+    fail(many(5, 0).map(() => h.acquire(of("a"))));
     await clock.advance(FIRST_PAUSE_MS);
-    h.acquire("a")?.release();
-    expect(h.acquire("a")).not.toBeNull();
+    h.acquire(of("a"))?.release();
+    expect(h.acquire(of("a"))).not.toBeNull();
   });
   test("a probe that hangs does not keep the next one waiting, and the host is never left alone for ten seconds", async () => {
     const { hosts: h, clock } = book();
-    fail(many(5, 0).map(() => h.acquire("a")));
+    fail(many(5, 0).map(() => h.acquire(of("a"))));
     const asked: number[] = [];
     const hanging: { since: number; slot: HostSlot }[] = [];
     for (let ms = 0; ms < 120_000; ms += 100) {
@@ -204,7 +212,7 @@ describe("the book of hosts", () => {
         hanging.splice(hanging.indexOf(one), 1);
         fail([one.slot]);
       }
-      h.enqueue("a");
+      h.enqueue(of("a"));
       for (const { slots } of h.next(20))
         for (const slot of slots) {
           asked.push(ms);
@@ -218,9 +226,9 @@ describe("the book of hosts", () => {
   });
   test("somebody who believes that it is well has it asked at once", () => {
     const { hosts: h } = book();
-    fail(many(5, 0).map(() => h.acquire("a")));
-    h.probe("a");
-    expect(h.next(20).map((n) => [n.host, n.slots.length])).toEqual([["a", 1]]);
+    fail(many(5, 0).map(() => h.acquire(of("a"))));
+    h.probe(of("a"));
+    expect(h.next(20).map((n) => [n.receiver.host, n.slots.length])).toEqual([["a", 1]]);
   });
   test("whatever happens, the bounds hold and every place comes back", () => {
     const step = record({
@@ -238,12 +246,12 @@ describe("the book of hosts", () => {
         };
         for (const { host, what } of steps) {
           if (what === "place") {
-            const place = h.acquire(host);
+            const place = h.acquire(of(host));
             if (place) held.push({ host, place });
           }
-          if (what === "wait") h.enqueue(host);
+          if (what === "wait") h.enqueue(of(host));
           if (what === "next")
-            for (const n of h.next(2)) held.push(...n.slots.map((place) => ({ host: n.host, place })));
+            for (const n of h.next(2)) held.push(...n.slots.map((place) => ({ host: n.receiver.host, place })));
           if (what === "good")
             end(host, (p) => {
               p.answered(ok);
@@ -261,14 +269,14 @@ describe("the book of hosts", () => {
             });
           if (what === "time") void clock.advance(FIRST_PAUSE_MS);
           for (const name of ["a", "b", "c"])
-            expect(held.filter((x) => x.host === name).length).toBeLessThanOrEqual(MAX_PER_HOST);
+            expect(held.filter((x) => x.host === name).length).toBeLessThanOrEqual(MAX_PER_RECEIVER);
         }
         for (const { place } of held) {
           place.answered(ok);
           place.release();
         }
         for (const name of ["a", "b", "c"]) {
-          h.enqueue(name);
+          h.enqueue(of(name));
           void clock.advance(LONGEST_PAUSE_MS * 2);
         }
         expect(h.next(3).reduce((n, x) => n + x.slots.length, 0)).toBeGreaterThanOrEqual(3);

@@ -67,8 +67,15 @@ export function cascadedProcessor(o: CascadedProcessorOptions, context: Processo
 
   return {
     pushAudio: (pcm) => stt.push(pcm),
+    forgetTalker: () => stt.forgetTalker(),
     get hasPendingSpeech() {
       return stt.hasPendingSpeech;
+    },
+    get hasPendingWords() {
+      return stt.hasPendingWords;
+    },
+    get mayBeWords() {
+      return stt.mayBeWords;
     },
     get generating() {
       return llm.busy;

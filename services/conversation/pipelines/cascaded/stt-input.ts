@@ -4,9 +4,11 @@ import type { VoiceActivity, Pcm } from "../../audio/port.ts";
 import { preRoll } from "../../audio/pre-roll.ts";
 import { energyVad, type Vad } from "../../audio/vad.ts";
 import { MIN_WAIT_MS, turnWaitMs } from "../../audio/endpointing.ts";
+import { TurnBounds } from "./turn-bounds.ts";
+import type { TurnTiming } from "../voice-processor.ts";
 
-/** Audio kept from before a voice sets in: the beginning of a word is softer than its middle. */
-const PRE_ROLL_MS = 300;
+/** Audio kept from before a voice sets in: the beginning of a word is softer than its middle, and in noise a voice is noticed up to half a second late. */
+const PRE_ROLL_MS = 600;
 /** Silence after which a turn is transcribed although the caller may go on, where that is allowed. */
 const EARLY_TRANSCRIPTION_MS = 120;
 /** A long turn is transcribed after this much speech, so that an interruption is recognised before it ends. */
@@ -23,7 +25,7 @@ export interface SttEvents {
   /** The caller went on: the probable turn is void. */
   speechResumed(): void;
   /** The turn is over. */
-  turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void;
+  turnEnded(text: string, timing: TurnTiming): void;
   /** There was sound, but no speech in it. */
   noSpeech(): void;
   /** The words can't be recognised: the STT model failed. */
@@ -44,12 +46,17 @@ export interface SttInputOptions {
 interface Turn {
   readonly stream: Transcription;
   readonly abort: AbortController;
+  readonly bounds: TurnBounds;
   /** Rises with every sound of the voice: a transcript requested before is of an older one. */
   version: number;
   transcriptions: number;
   transcribing: boolean;
   /** The version of the latest request. */
   transcribedVersion: number;
+  /** The latest transcript, also of words that go on. */
+  latest: string;
+  /** The error of the latest request; null: it was answered. */
+  lost: string | null;
   text: string | null;
   wait_ms: number;
   stt_ms: number;
@@ -63,6 +70,8 @@ export class SttInput {
   readonly #vad: Vad;
   readonly #preRoll: ReturnType<typeof preRoll>;
   #turn: Turn | null = null;
+  /** The sound of the turn before has not paused since. */
+  #continues = false;
 
   constructor(o: SttInputOptions) {
     this.#o = o;
@@ -75,9 +84,20 @@ export class SttInput {
     return this.#turn !== null;
   }
 
+  /** Words were recognised in the turn under way. */
+  get hasPendingWords(): boolean {
+    return this.#turn?.bounds.hasWords ?? false;
+  }
+
+  /** Sound was heard that may turn out to be words soon. */
+  get mayBeWords(): boolean {
+    return this.#turn?.bounds.fresh ?? false;
+  }
+
   /** Audio of the caller; gives the voice activity after it. */
   push(pcm: Pcm): VoiceActivity {
     const activity = this.#vad.push(pcm);
+    if (!activity.speaking) this.#continues = false;
     if (!this.#turn && activity.speaking) this.#begin();
     const turn = this.#turn;
     if (!turn) {
@@ -85,9 +105,15 @@ export class SttInput {
       return activity;
     }
     turn.stream.push(pcm);
+    turn.bounds.advance((pcm.length * MS_PER_SECOND) / this.#o.rate);
     if (activity.silence_ms === 0) this.#speechContinues(turn, activity);
     else this.#silenceContinues(turn, activity);
     return activity;
+  }
+
+  /** Whoever spoke may have gone. */
+  forgetTalker(): void {
+    this.#vad.forgetTalker();
   }
 
   /** Discards what was heard of the present turn. */
@@ -101,21 +127,27 @@ export class SttInput {
 
   #begin(): void {
     const { model, rate, language, events } = this.#o;
+    const bounds = new TurnBounds(this.#continues);
     const stream = model.open({
       rate,
       language,
       onPartial: (text) => {
-        if (text.trim() !== "") events.partialTranscript(text.trim());
+        if (text.trim() === "") return;
+        bounds.transcribed(text);
+        events.partialTranscript(text.trim());
       },
     });
     stream.push(this.#preRoll.take());
     this.#turn = {
       stream,
       abort: new AbortController(),
+      bounds,
       version: 0,
       transcriptions: 0,
       transcribing: false,
       transcribedVersion: -1,
+      latest: "",
+      lost: null,
       text: null,
       wait_ms: MIN_WAIT_MS,
       stt_ms: 0,
@@ -131,13 +163,14 @@ export class SttInput {
       this.#o.events.speechResumed();
     }
     turn.failed = null;
-    if (
-      this.#o.model.streams === true ||
-      speech_ms < MID_SPEECH_TRANSCRIPTION_MS ||
-      turn.midTranscribed ||
-      turn.transcribing
-    )
+    if (turn.transcribing) return;
+    if (turn.bounds.reached !== null) {
+      void this.#endByBound(turn);
       return;
+    }
+    // the words of a stream are known as they are said: asking for them in mid-word would split it
+    if (this.#o.model.streams === true) return;
+    if ((speech_ms < MID_SPEECH_TRANSCRIPTION_MS || turn.midTranscribed) && !turn.bounds.probeDue) return;
     turn.midTranscribed = true;
     void this.#transcribe(turn, false);
   }
@@ -156,11 +189,27 @@ export class SttInput {
       this.#o.events.sttFailed(code);
       return;
     }
-    if (turn.text === null || silence_ms < Math.max(turn.wait_ms, MIN_WAIT_MS)) return;
+    const wait_ms = turn.bounds.long ? MIN_WAIT_MS : Math.max(turn.wait_ms, MIN_WAIT_MS);
+    if (turn.text === null || silence_ms < wait_ms) return;
     const { text, stt_ms } = turn;
     this.discardTurn();
+    this.#vad.judged(text !== "");
     if (text === "") this.#o.events.noSpeech();
-    else this.#o.events.turnEnded(text, { eou_ms: Math.round(silence_ms), stt_ms });
+    else this.#o.events.turnEnded(text, { eou_ms: Math.round(silence_ms), stt_ms, end: "silence" });
+  }
+
+  /** Sound that does not pause has reached a bound: the turn is over, and the sound that follows is another. */
+  async #endByBound(turn: Turn): Promise<void> {
+    const { hasWords, stale_ms } = turn.bounds;
+    if (this.#o.model.streams === true && hasWords) await this.#transcribe(turn, false);
+    if (this.#turn !== turn) return;
+    const { latest, stt_ms, lost } = turn;
+    this.#continues = true;
+    this.discardTurn();
+    this.#vad.judged(latest !== "");
+    if (latest !== "") this.#o.events.turnEnded(latest, { eou_ms: Math.round(stale_ms), stt_ms, end: "bound" });
+    else if (lost !== null) this.#o.events.sttFailed(lost);
+    else this.#o.events.noSpeech();
   }
 
   /** Asks for the words of all that was heard so far; an answer that is older than the caller's latest speech serves as a partial transcript only. */
@@ -169,20 +218,25 @@ export class SttInput {
     const asked = this.#o.now();
     turn.transcribing = true;
     turn.transcribedVersion = version;
-    turn.transcriptions++;
+    if (paused) turn.transcriptions++;
+    const covered = turn.bounds.asked();
     let text: string | null = null;
     try {
       text = (await turn.stream.text(turn.abort.signal)).trim();
     } catch (error) {
       if (turn.abort.signal.aborted) return;
-      if (turn.version === version) turn.failed = error instanceof ModelError ? error.code : "MODEL_ERROR";
+      turn.lost = error instanceof ModelError ? error.code : "MODEL_ERROR";
+      if (turn.version === version) turn.failed = turn.lost;
     } finally {
       turn.transcribing = false;
     }
     if (text === null || this.#turn !== turn) return;
+    turn.lost = null;
+    turn.latest = text;
+    turn.stt_ms = Math.round(this.#o.now() - asked);
+    turn.bounds.transcribed(text, covered);
     if (text !== "") this.#o.events.partialTranscript(text);
     if (!paused || turn.version !== version || this.#turn !== turn) return;
-    turn.stt_ms = Math.round(this.#o.now() - asked);
     turn.text = text;
     turn.wait_ms = turnWaitMs({ text, language: this.#o.language, expects_short: this.#o.expectsShort() });
     if (text !== "") this.#o.events.probableTurn(text);

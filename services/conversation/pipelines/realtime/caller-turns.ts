@@ -1,5 +1,6 @@
 import { turnWaitMs } from "../../audio/endpointing.ts";
 import type { VoiceActivity } from "../../audio/port.ts";
+import type { TurnTiming } from "../voice-processor.ts";
 
 /** Longest wait for the words of a turn after its end. */
 const WORDS_MS = 5000;
@@ -12,7 +13,7 @@ export interface TurnEvents {
   partialTranscript(text: string): void;
   /** There was sound, but no speech in it. */
   noSpeech(): void;
-  turnEnded(text: string, timing: { eou_ms: number; stt_ms: number }): void;
+  turnEnded(text: string, timing: TurnTiming): void;
   sttFailed(code: string): void;
   /** The item is void: the conversation goes on as if it had not been. */
   itemDiscarded(item_id: string): void;
@@ -62,6 +63,11 @@ export class CallerTurns {
   /** Speech was heard that is not reported as a turn yet. */
   get hasPendingSpeech(): boolean {
     return this.#pending.length > 0 || this.#known !== null;
+  }
+
+  /** Words are known that are not reported as a turn yet. */
+  get hasPendingWords(): boolean {
+    return this.#known !== null;
   }
 
   voiceActivity({ silence_ms }: VoiceActivity): void {
@@ -155,6 +161,7 @@ export class CallerTurns {
     this.#o.events.turnEnded(known.text, {
       eou_ms: Math.round(known.silence_ms + now - known.committed_at),
       stt_ms: Math.round(known.known_at - known.committed_at),
+      end: "silence",
     });
     this.#telling = [];
   }

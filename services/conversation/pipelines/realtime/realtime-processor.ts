@@ -21,6 +21,8 @@ import { wireAudio, type WireAudio } from "../../providers/realtime/wire-audio.t
 
 /** Errors of the server that are recorded: each code once, and so many at most. */
 const MAX_SERVER_ERRORS = 20;
+/** Sound may be words for so long until the server says that it is none, ms. */
+const FRESH_MS = 3000;
 /** A frame of silence that initialises the detector. */
 const FRAMES_PER_SECOND = 50;
 
@@ -87,6 +89,13 @@ class RealtimeProcessor implements VoiceProcessor {
   get hasPendingSpeech(): boolean {
     return this.#activity.speaking || this.#turns.hasPendingSpeech;
   }
+  get hasPendingWords(): boolean {
+    return this.#turns.hasPendingWords;
+  }
+  get mayBeWords(): boolean {
+    const { speaking, speech_ms } = this.#activity;
+    return this.#turns.hasPendingSpeech || (speaking && speech_ms < FRESH_MS);
+  }
   get generating(): boolean {
     return this.#output.generating;
   }
@@ -105,6 +114,10 @@ class RealtimeProcessor implements VoiceProcessor {
       this.#connection.send(appendAudio(Buffer.from(buffer, byteOffset, byteLength).toString("base64")));
     this.#turns.voiceActivity(this.#activity);
     return this.#activity;
+  }
+
+  forgetTalker(): void {
+    this.#vad.forgetTalker();
   }
 
   say(text: string, how: { interruptible: boolean; aside?: boolean }): void {
@@ -154,10 +167,12 @@ class RealtimeProcessor implements VoiceProcessor {
     return {
       partialTranscript: (text) => events.partialTranscript(text),
       noSpeech: () => {
+        this.#vad.judged(false);
         this.#output.cancelPreemptive();
         events.noSpeech();
       },
       turnEnded: (text, timing) => {
+        this.#vad.judged(true);
         this.#session.transcriptKnown(text);
         events.turnEnded(text, timing);
         // an answer that the turn did not ask for

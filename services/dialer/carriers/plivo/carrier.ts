@@ -1,4 +1,4 @@
-import { refusedCommand, unreachable } from "../carrier-errors.ts";
+import { accountUnanswered, refusedCommand, unreachable } from "../carrier-errors.ts";
 import type { CallbackKind, CallHandle, Capabilities, CarrierPort, DialAnswer, DialRequest } from "../carrier-port.ts";
 import { malformed, queryOf } from "../signed-request.ts";
 import { emptyDocument, xmlAnswer } from "../xml.ts";
@@ -6,7 +6,7 @@ import { CALL_FIELD, inboundOf, streamIn, translate } from "./callbacks.ts";
 import { onLeg } from "./commands.ts";
 import { bare, dialBody } from "./dial-request.ts";
 import { dialDocument, farewellDocument, inboundDocument, streamDocument, turnDocument, turnUrl } from "./documents.ts";
-import { createLookup, type Lookup } from "./lookup.ts";
+import { createLookup, holdsNumber, type Lookup } from "./lookup.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
 import { dialAnswerOf } from "./refusals.ts";
 import { callPath, isMissing, openRest, type PlivoRest, type RestOptions } from "./rest.ts";
@@ -123,6 +123,7 @@ export function plivoCarrier(options: PlivoOptions): CarrierPort {
     recordingsOf: (call) => recordingsOf(rest, call),
     fetch: (call) => lookup.fetch(call).catch(unreachable),
     find: (sought) => lookup.find(sought).catch(unreachable),
+    holds: (phone_number) => holdsNumber(rest, phone_number).catch(accountUnanswered),
     verify: (request) => isSigned(options.auth_token, options.public_http_url, request),
     verifyUpgrade: () => true,
     translate,

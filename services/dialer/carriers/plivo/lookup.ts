@@ -166,3 +166,7 @@ export function createLookup(rest: PlivoRest): Lookup {
     },
   };
 }
+
+/** Whether the number is one of the account's: Plivo shows no other. */
+export const holdsNumber = async (rest: PlivoRest, phone_number: string): Promise<boolean> =>
+  (await orNull(rest.get(`Number/${bare(phone_number)}/`))) !== null;

@@ -1,5 +1,6 @@
+import type { RawCallback } from "../../../../shared/contracts/dialer.ts";
 import type { CarrierEnd } from "../../../../shared/contracts/records/attempt.ts";
-import { malformed } from "../signed-request.ts";
+import { INBOUND_REFS, malformed } from "../signed-request.ts";
 import {
   bareTranslation,
   type AnsweredBy,
@@ -171,15 +172,13 @@ export function eventOf({ body }: Pick<SignedRequest, "body">): { event: TelnyxE
 }
 
 /**
- * False for an event that was meant for another call's address: Telnyx signs the body, not the path, but the body carries the reference that stands in the path. Events without
- * one (a transfer's other leg, inbound calls) pass.
+ * False for an event that was meant for another call's address: Telnyx signs the body, not the path, but the body carries the reference that stands in the path.
+ * `ref`: the reference that the event would be applied to, as the gateway read it; reading the path once more could find another. Events without a reference
+ * (a transfer's other leg, inbound calls) pass, and so does every event at our numbers' addresses.
  */
-export function isAtItsAddress({ path, body }: Pick<SignedRequest, "path" | "body">): boolean {
-  const here = CALL_REF.exec(path.split("?")[0]?.split("/").at(-1) ?? "")?.[0];
-  const meant = CALL_REF.exec(
-    referenceOf(recordOf(recordOf(recordOf(parsed(body))["data"])["payload"])["client_state"]) ?? "",
-  )?.[0];
-  return here === undefined || meant === undefined || here === meant;
+export function isAtItsAddress({ ref, body }: Pick<RawCallback, "ref" | "body">): boolean {
+  const meant = referenceOf(recordOf(recordOf(recordOf(parsed(body))["data"])["payload"])["client_state"]);
+  return meant === null || !CALL_REF.test(meant) || INBOUND_REFS.has(ref) || meant === ref;
 }
 
 /** A callback in our words; all of Telnyx's kinds come to one address. */

@@ -2,12 +2,12 @@ import { fail } from "../../../../shared/errors.ts";
 import type { Capabilities, CarrierPort } from "../carrier-port.ts";
 import { dialAnswerOf } from "./refusals.ts";
 import { inboundOf, isAtItsAddress, translate } from "./callbacks.ts";
-import { unreachable } from "../carrier-errors.ts";
+import { accountUnanswered, unreachable } from "../carrier-errors.ts";
 import { command, commandIfLive } from "./commands.ts";
 import { dialBody, stateOf } from "./dial-request.ts";
 import { continueInbound, answerInbound } from "./inbound.ts";
 import { recordOf, textOf } from "../json.ts";
-import { fetchCall, findCalls } from "./lookup.ts";
+import { fetchCall, findCalls, holdsNumber } from "./lookup.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
 import { openRest, type RestOptions } from "./rest.ts";
 import { isSigned, publicKeyOf } from "./signature.ts";
@@ -82,6 +82,7 @@ export function telnyxCarrier(options: TelnyxOptions): CarrierPort {
     recordingsOf: async ({ call_id }) => recordingsOf(rest, call_id),
     fetch: async ({ call_id }) => fetchCall(rest, call_id).catch(unreachable),
     find: async (sought) => findCalls(rest, options.connection_id, sought).catch(unreachable),
+    holds: async (phone_number) => holdsNumber(rest, phone_number).catch(accountUnanswered),
     verify: (request, now) => isSigned(key, request, now) && isAtItsAddress(request),
     verifyUpgrade: () => true, // Telnyx signs no upgrade: the address's token must do
     translate: (_kind, request) => translate(request),

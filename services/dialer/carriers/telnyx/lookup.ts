@@ -15,6 +15,17 @@ const MAX_ACTIVE_PAGES = 20;
 const MAX_FOUND = 5;
 /** Where the raw event lies in an entry's metadata is not documented: it is searched this deep. */
 const MAX_DEPTH = 4;
+/** Numbers read in a search: Telnyx matches parts of numbers too, of which a whole one has few. */
+const MAX_NUMBERS = 20;
+/** States of a number that the account does not have yet, or has no more. */
+const NOT_HELD: ReadonlySet<unknown> = new Set([
+  "purchase_pending",
+  "purchase_failed",
+  "port_pending",
+  "port_failed",
+  "deleted",
+  "ported_out",
+]);
 /** Between Telnyx's clock and ours. */
 const CLOCK_TOLERANCE_MS = 3000;
 
@@ -172,4 +183,15 @@ export async function findCalls(
         ),
     ),
   );
+}
+
+/** Whether the number is one of the account's. The filter takes digits alone: with anything else in it, it finds none. */
+export async function holdsNumber(rest: Rest, phone_number: string): Promise<boolean> {
+  const { data } = await rest.get("/phone_numbers", {
+    "filter[phone_number]": phone_number.replace(/\D/g, ""),
+    "page[size]": String(MAX_NUMBERS),
+  });
+  return listOf(data)
+    .map(recordOf)
+    .some((n) => n["phone_number"] === phone_number && !NOT_HELD.has(n["status"]));
 }

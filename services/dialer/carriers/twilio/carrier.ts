@@ -9,7 +9,7 @@ import { dialParams } from "./dial-request.ts";
 import { emptyDocument, xmlAnswer } from "../xml.ts";
 import { hangUpDocument, spokenEnd, transferDocument } from "./documents.ts";
 import { inboundDocument, readInbound } from "./inbound.ts";
-import { fetchCall, findCalls } from "./lookup.ts";
+import { fetchCall, findCalls, holdsNumber } from "./lookup.ts";
 import { openRecording, recordingsOf } from "./recordings.ts";
 import { dialAnswerOf } from "./refusals.ts";
 import { openRest, type RestOptions } from "./rest.ts";
@@ -93,6 +93,7 @@ export function twilioCarrier(options: TwilioOptions): CarrierPort {
     },
     fetch: async ({ call_id }) => fetchCall(await rest(), call_id),
     find: async (sought) => findCalls(await rest(), sought),
+    holds: async (phone_number) => holdsNumber(await rest(), phone_number),
     sendDtmf: async () => fail("NOT_AVAILABLE", "Twilio sends DTMF over the conversation's own WebSocket."),
     record: async () => fail("NOT_AVAILABLE", "Twilio records as the dial request asks."),
     openRecording: (recording) => openRecording(options, recording),

@@ -1,11 +1,13 @@
 import type { Twilio } from "twilio";
 import type { CallInstance } from "twilio/lib/rest/api/v2010/account/call.js";
 import { plusSeconds } from "../../../../shared/time/clock.ts";
-import { Refusal, unreachable } from "../carrier-errors.ts";
+import { accountUnanswered, Refusal, unreachable } from "../carrier-errors.ts";
 import { wholeOf } from "../json.ts";
 import type { CallProgress, CarrierCall } from "../carrier-port.ts";
 import { answeredBy, stepOf } from "./callbacks.ts";
 
+/** Numbers read in a search: Twilio matches parts of numbers too, of which a whole one has few. */
+const MAX_NUMBERS = 20;
 /** Calls read in a search; the newest come first, and one pair of numbers makes few in two minutes. */
 const MAX_FOUND = 50;
 /** Twilio keeps whole seconds, by its own clock. */
@@ -57,4 +59,12 @@ export async function findCalls(
   return found
     .map(callOf)
     .filter((c) => c.created_at !== null && c.created_at.getTime() >= first && c.created_at.getTime() <= last);
+}
+
+/** Whether the number is one of the account's; one of which it has only shown that it is reached there (a verified caller id) is not. CredentialsRefused, DEPENDENCY_DOWN. */
+export async function holdsNumber(client: Twilio, phone_number: string): Promise<boolean> {
+  const found = await client.incomingPhoneNumbers
+    .list({ phoneNumber: phone_number, limit: MAX_NUMBERS })
+    .catch(accountUnanswered);
+  return found.some((n) => n.phoneNumber === phone_number);
 }

@@ -1,4 +1,6 @@
-import { render, renderJson, type Sources } from "../../../../shared/placeholders.ts";
+import { renderedAddress, urlEncoded } from "../../../../shared/egress/rendered-address.ts";
+import { renderedHeaders } from "../../../../shared/egress/request-headers.ts";
+import { render, renderJson, secretNames, type SecretValues, type Sources } from "../../../../shared/placeholders.ts";
 import type { PreCheck } from "./pre-check.ts";
 
 /** A pre-check's request, every {{variable}} filled in. Headers may hold secrets: never to be logged. */
@@ -9,25 +11,7 @@ export interface Outgoing {
   body: string | null;
 }
 
-/** Headers that belong to the connection, not to the configuration of the check. */
-const OURS = new Set([
-  "host",
-  "connection",
-  "content-length",
-  "transfer-encoding",
-  "upgrade",
-  "te",
-  "trailer",
-  "expect",
-  "keep-alive",
-  "accept-encoding",
-]);
 const WITHOUT_BODY = new Set(["GET", "HEAD"]);
-// oxlint-disable-next-line no-control-regex -- these are the characters meant
-const CONTROL = /[\u0000-\u001F\u007F]/;
-
-/** For addresses and forms; half a character (a lone surrogate) has no code and becomes a replacement character. */
-const urlEncoded = (value: string): string => encodeURIComponent(value.toWellFormed());
 
 /** Values put into a text body keep their place there: what they hold never becomes syntax. */
 function encodingOf(type: string): (value: string) => string {
@@ -39,23 +23,21 @@ function encodingOf(type: string): (value: string) => string {
 const typeOf = (body: unknown, given: string | undefined): string =>
   given ?? (typeof body !== "string" || /^\s*[[{]/.test(body) ? "application/json" : "text/plain; charset=utf-8");
 
-/** Fills the request in; a text says why it can't be sent. Values are URL-encoded in the address. Pure. */
-export function outgoingOf(check: PreCheck, sources: Sources): Outgoing | string {
+/** Fills the request in; a text says why it can't be sent. Values are URL-encoded in the address, which takes no secrets: servers log it. Pure. */
+export function outgoingOf(check: PreCheck, sources: Sources, secrets: SecretValues): Outgoing | string {
   if (check.url === null) return "it names no url";
-  const url = render(check.url, sources, urlEncoded);
-  const headers: Record<string, string> = { accept: "application/json", "user-agent": "callagent" };
-  for (const [name, template] of Object.entries(check.headers)) {
-    const value = render(template, sources);
-    if (OURS.has(name.toLowerCase())) return `the header "${name}" can't be set`;
-    if (CONTROL.test(value)) return `the header "${name}" would hold a line break or another control character`;
-    headers[name.toLowerCase()] = value;
-  }
+  const missing = secretNames(check.headers, check.body).find((name) => !secrets.has(name));
+  if (missing !== undefined) return `there is no secret of the name ${missing}`;
+  const url = renderedAddress(check.url, sources);
+  if (url === null) return "a part of its address is . or ..";
+  const headers = renderedHeaders(check.headers, sources, secrets);
+  if (typeof headers === "string") return headers;
   if (check.body === undefined || WITHOUT_BODY.has(check.method))
     return { url, method: check.method, headers, body: null };
   const type = typeOf(check.body, headers["content-type"]);
   const body =
     typeof check.body === "string"
-      ? render(check.body, sources, encodingOf(type))
-      : JSON.stringify(renderJson(check.body, sources));
+      ? render(check.body, sources, encodingOf(type), secrets)
+      : JSON.stringify(renderJson(check.body, sources, secrets));
   return { url, method: check.method, headers: { ...headers, "content-type": type }, body };
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { smallestFitting } from "../../../../shared/batching.ts";
 import { PRE_CHECK_BYTES } from "../../../../shared/contracts/records/attempt.ts";
-import { jsonBytes } from "../../../../shared/json.ts";
+import { isTooDeep, jsonBytes, MAX_JSON_DEPTH } from "../../../../shared/json.ts";
 import type { OnFailure, PassWhen, PreCheck } from "./pre-check.ts";
 
 /** What came back: a status and, where one was asked for, the JSON of its body; or a sentence that says why there is none. */
@@ -93,6 +93,7 @@ export function judge(check: PreCheck, answer: Answer): Judgement {
   const error = (detail: string): Judgement => ({ status: "error", http_status, exported: {}, detail });
   if ("fault" in answer) return error(answer.fault);
   if (http_status === null || !isSuccess(http_status)) return error(`it was answered HTTP ${http_status}`);
+  if (isTooDeep(answer.json)) return error(`the answer is nested deeper than ${MAX_JSON_DEPTH} levels`);
   if (check.pass_when !== null && !holds(answer.json, check.pass_when)) {
     const { path, operator } = check.pass_when;
     return {

@@ -14,6 +14,7 @@ import {
   type Judgement,
   type PreCheckResult,
 } from "./pre-check-verdict.ts";
+import { secretNames, type SecretValues } from "../../../../shared/placeholders.ts";
 import { outgoingOf } from "./pre-check-request.ts";
 import { preCheckOf, type PreCheck } from "./pre-check.ts";
 
@@ -48,6 +49,14 @@ function startCheckTime({ clock, draining }: DialerParts, lease: LeadLease): Che
   };
 }
 
+/** The secrets that a check uses, asked for now and kept by nobody. Throws where they can't be read: that says nothing about the lead. */
+async function secretsFor({ bus }: DialerParts, { template_id }: DialJob, check: PreCheck): Promise<SecretValues> {
+  const names = secretNames(check.headers, check.body);
+  if (names.length === 0) return new Map();
+  const { values } = await bus.call("config.secretValues", { template_id, names });
+  return new Map(values.map(({ name, value }) => [name, value]));
+}
+
 /** Asks one check's server and judges what came back. */
 async function run(
   deps: DialerParts,
@@ -57,7 +66,8 @@ async function run(
   signal: AbortSignal,
 ): Promise<PreCheckResult & Judgement> {
   const [at, startedMs] = [deps.clock.now(), deps.clock.monotonicMs()];
-  const outgoing = outgoingOf(check, [exported, order.payload, { lead_id: order.lead_id }]);
+  const sources = [exported, order.payload, { lead_id: order.lead_id }];
+  const outgoing = outgoingOf(check, sources, await secretsFor(deps, order, check));
   const answer: Answer =
     typeof outgoing === "string"
       ? { http_status: null, fault: outgoing }

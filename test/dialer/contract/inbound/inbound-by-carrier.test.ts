@@ -71,6 +71,7 @@ const services = () => [
     releaseMany: () => ({}),
   }),
   standIn("config", { inboundFor: () => ({ plan }) }),
+  standIn("merchants", { pauses: () => ({ deployment: null, merchants: [] }) }),
   standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map(() => false) }) }),
   standIn("conversation", {
     prepareMany: ({ calls: some }) => ({

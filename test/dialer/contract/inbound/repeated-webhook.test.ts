@@ -19,7 +19,7 @@ import type { InboundPlan } from "../../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../../shared/contracts/records/configuration.ts";
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import { uuidOf } from "../../../../shared/ids.ts";
-import { setStage, standIn, type Stage } from "../../../../local/harness/stage.ts";
+import { setStage, standIn, until, type Stage } from "../../../../local/harness/stage.ts";
 import { hotline } from "../../fixtures/inbound-plan.ts";
 
 const OURS = "+14155550100";
@@ -37,6 +37,8 @@ const told: { what: string; params: Record<string, unknown> }[] = [];
 const tell = (what: string, params: object): void => {
   told.push({ what, params: { ...params } });
 };
+/** Every request that came from a carrier, as it came. */
+const received: ParamsOf<"dialer.carrierEvent">[] = [];
 let plan: InboundPlan;
 let carrier: Carrier;
 let server: Server;
@@ -71,6 +73,7 @@ const services = () => [
     releaseMany: () => ({}),
   }),
   standIn("config", { inboundFor: () => ({ plan }) }),
+  standIn("merchants", { pauses: () => ({ deployment: null, merchants: [] }) }),
   standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map(() => false) }) }),
   standIn("conversation", {
     prepareMany: ({ calls: some }) => ({
@@ -114,6 +117,7 @@ async function openDoor(): Promise<number> {
           headers,
           body: Buffer.concat(parts).toString("utf8"),
         } as ParamsOf<"dialer.carrierEvent">;
+        received.push(raw);
         const answer = await stage.bus.call("dialer.carrierEvent", raw);
         response.writeHead(200, { "content-type": answer.content_type }).end(answer.body);
       } catch (error) {
@@ -259,4 +263,38 @@ test("led by documents: a webhook that comes again, to another node, gets the fi
     token: null,
     follows: 0,
   });
+});
+
+test("Plivo's nonces are not remembered: whoever sends all callbacks of a past call again, in any order, changes nothing", async () => {
+  received.length = 0;
+  const body = JSON.stringify({ carrier: "plivo", from: "+14158889905", to: OURS });
+  await fetch(`${carrier.url}/inbound`, { method: "POST", body });
+  const call = await until("the call's close", () =>
+    calls
+      .findOne({ provider: "PROVIDER_TWO", closed_at: { $exists: true }, due_at: { $exists: false } })
+      .then((c) => c ?? undefined),
+  );
+  const state = async () => [
+    await calls.find().sort({ _id: 1 }).toArray(),
+    await client.db().collection("inbound_calls").find().sort({ _id: 1 }).toArray(),
+  ];
+  const before = await state();
+  const captured = [...received];
+  expect(captured.map(({ kind }) => kind)).toEqual(expect.arrayContaining(["inbound", "status"]));
+  const requests = async () =>
+    ((await (await fetch(`${carrier.url}/ledger?limit=10000`)).json()) as { entries: unknown[] }).entries.length;
+  // also after a week, when the callbacks themselves are forgotten
+  for (const forgotten of [false, true]) {
+    if (forgotten) await client.db().collection("carrier_events").deleteMany({});
+    const asked = await requests();
+    told.length = 0;
+    for (const raw of [...captured, ...captured.toReversed()]) await stage.bus.call("dialer.carrierEvent", raw);
+    await until(
+      "all to be applied",
+      async () =>
+        (await client.db().collection("carrier_events").countDocuments({ applied: false })) === 0 || undefined,
+    );
+    expect([await state(), told, await requests()]).toEqual([before, [], asked]);
+  }
+  expect(call.state).toBe("ENDED");
 });

@@ -76,6 +76,30 @@ const checked = (checks: Record<string, unknown>[], over: Partial<DialJob> = {})
 /** Retries pause by the clock, so it has to move. */
 const moving = () => clock.advance(300);
 
+describe("a pre-check with secrets", () => {
+  const headers = { authorization: "Bearer {{secrets.CRM}}" };
+  test("sends them, and nobody else is told: not the lead, the conversation or the call's record", async () => {
+    d.script.secrets = { CRM: "CANARY-CRM-KEY" };
+    answer = json({ ok: true });
+    const order = checked([check({ headers, method: "POST", body: { key: "{{secrets.CRM}}" } })]);
+    await dial(order);
+    await toldIs(d, order, "leads.settle");
+    expect([seen[0]?.headers.authorization, seen[0]?.body]).toEqual([
+      "Bearer CANARY-CRM-KEY",
+      '{"key":"CANARY-CRM-KEY"}',
+    ]);
+    const call = await d.calls.findOne({ _id: refOf(order) });
+    expect(JSON.stringify([d.toldOf(order), call])).not.toContain("CANARY");
+  });
+  test("is not asked without one that is not there", async () => {
+    const order = checked([check({ headers, default_on_failure: "abort" })]);
+    await dial(order);
+    await toldIs(d, order, "leads.settle");
+    expect([seen, dialled(order)]).toEqual([[], 0]);
+    expect(JSON.stringify(told(order, "leads.settle"))).toContain("there is no secret of the name CRM");
+  });
+});
+
 describe("a pre-check that passes", () => {
   test("is asked as configured; what it exports joins the payload of the talk, and its result is kept before the phone rings", async () => {
     answer = json({ data: { open: true, day: "Friday" } });

@@ -56,7 +56,7 @@ describe("parked leads", () => {
     expect(code(await http.ask("GET", "/leads?parked=perhaps"))).toEqual([400, "VALIDATION_FAILED"]);
   });
   test("make the deployment degraded", async () => {
-    const { status, body } = await http.ask("GET", "/health/ready", { origin: true, token: null });
+    const { status, body } = await http.ask("GET", "/health/ready", { origin: true });
     expect([status, body["status"]]).toEqual([200, "degraded"]);
     expect(body["checks"]).toContainEqual(
       expect.objectContaining({

@@ -1,5 +1,6 @@
 import { noFacts } from "../../../../shared/contracts/records/attempt.ts";
 import { asAdmin, asMerchant, asReseller, until } from "../../../../local/harness/stage.ts";
+import type { ParamsOf } from "../../../../shared/bus/bus.ts";
 import type { LeadDoc } from "../../../../services/leads/leads.model.ts";
 import {
   claimSeen,
@@ -36,6 +37,13 @@ async function fault(id: string, code = "INTERNAL"): Promise<number> {
   });
   return ((await doc(id)).due_at!.getTime() - at.clock.now().getTime()) / 1000;
 }
+/** An attempt that stops for a reason which is no fault. */
+async function harmless(id: string, why: Pick<ParamsOf<"leads.release">, "reason" | "pre_check">): Promise<void> {
+  const due_at = new Date(at.clock.now().getTime() + 1000).toISOString();
+  expect(await call("leads.release", { lead_id: id, claim_no: await claimed(id), due_at, ...why })).toEqual({
+    done: true,
+  });
+}
 async function parked(code = "INTERNAL"): Promise<string> {
   const id = (await at.push()).lead_call_tracker_id;
   for (let i = 0; i < 5; i++) await fault(id, code);
@@ -69,32 +77,47 @@ describe("technical faults in a row", () => {
     expect([await listed(true), (await doc(id)).faults]).toEqual([[], undefined]);
   });
 
-  test.each([
-    [
-      "is settled",
-      (lead_id: string, claim_no: number) => call("leads.settle", { lead_id, claim_no, facts: noFacts("no_answer") }),
-    ],
-    [
-      "is released without a fault",
-      (lead_id: string, claim_no: number) =>
-        call("leads.release", { lead_id, claim_no, due_at: at.clock.now().toISOString(), reason: "window" }),
-    ],
-  ])(
-    "an attempt %s: they are over, and the time for which the lead was parked is not part of its age",
-    async (_how, end) => {
-      const id = await parked();
-      const { created_at, faults } = await doc(id);
-      await end(id, await claimed(id));
-      const after = await doc(id);
-      expect([after.faults, await listed(true)]).toEqual([undefined, []]);
-      const stood = at.clock.now().getTime() - faults!.parked_at!.getTime();
-      expect(stood).toBeGreaterThan(0);
-      expect(after.aged_from?.getTime()).toBe(created_at.getTime() + stood);
-      const due = await dueLead(at.stage, new Date(at.clock.now().getTime() + 1e6), id);
-      expect(due?.aged_from).toBe(after.aged_from?.toISOString());
-      await call("leads.abort", { by, leads: [{ lead_id: id, cancellation_reason: "x" }] });
-    },
-  );
+  test("an attempt that dials ends the row, and the time for which the lead was parked is not part of its age", async () => {
+    const id = await parked();
+    const { created_at, faults } = await doc(id);
+    await call("leads.settle", { lead_id: id, claim_no: await claimed(id), facts: noFacts("no_answer") });
+    const after = await doc(id);
+    expect([after.faults, await listed(true)]).toEqual([undefined, []]);
+    const stood = at.clock.now().getTime() - faults!.parked_at!.getTime();
+    expect(stood).toBeGreaterThan(0);
+    expect(after.aged_from?.getTime()).toBe(created_at.getTime() + stood);
+    const due = await dueLead(at.stage, new Date(at.clock.now().getTime() + 1e6), id);
+    expect(due?.aged_from).toBe(after.aged_from?.toISOString());
+    await call("leads.abort", { by, leads: [{ lead_id: id, cancellation_reason: "x" }] });
+  });
+
+  test("a release for another reason does not end the row: a lead whose faults alternate with it is parked all the same", async () => {
+    const id = (await at.push()).lead_call_tracker_id;
+    for (let i = 0; i < 5; i++) {
+      expect(await listed(true)).toEqual([]);
+      if (i % 2 === 1) await harmless(id, { reason: "callee_busy" });
+      else await harmless(id, { reason: "crm", pre_check: { name: "crm", results: [] } });
+      await fault(id);
+    }
+    expect([(await doc(id)).faults?.count, await listed(true)]).toEqual([5, [id]]);
+    await call("leads.abort", { by, leads: [{ lead_id: id, cancellation_reason: "x" }] });
+  });
+
+  test("while a lead that was parked waits for another reason it is not parked, and ages; the next fault parks it again", async () => {
+    const id = await parked();
+    const { created_at, faults } = await doc(id);
+    await harmless(id, { reason: "callee_capped" });
+    const waiting = await doc(id);
+    const stood = at.clock.now().getTime() - faults!.parked_at!.getTime();
+    expect(waiting.faults).toEqual({ count: 5, code: "INTERNAL", since: faults!.since });
+    expect([waiting.aged_from?.getTime(), await listed(true)]).toEqual([created_at.getTime() + stood, []]);
+    expect(waiting.expiry_from).toEqual(waiting.aged_from);
+    await fault(id);
+    const again = await doc(id);
+    expect(again.faults).toMatchObject({ count: 6, parked_at: at.clock.now() });
+    expect(again.expiry_from!.getTime()).toBeGreaterThan(at.clock.now().getTime() + 1e12);
+    await call("leads.abort", { by, leads: [{ lead_id: id, cancellation_reason: "x" }] });
+  });
 
   test("a dialer of the version before settles what it should release: the lead is released all the same", async () => {
     const id = (await at.push()).lead_call_tracker_id;

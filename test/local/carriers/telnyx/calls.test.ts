@@ -228,6 +228,7 @@ describe("commands", () => {
         ],
       },
     ]);
-    if (!path.startsWith("OVER")) await hangUp(id);
+    // tidying up: a phone that rang may have stopped by itself meanwhile
+    if (!path.startsWith("OVER")) await hangUp(id).catch(() => undefined);
   });
 });

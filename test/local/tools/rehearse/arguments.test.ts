@@ -11,6 +11,7 @@ describe("the command line of a rehearsal", () => {
       url: null,
       token: null,
       calls_per_second: null,
+      price_per_minute: null,
       rehearsal: {
         at: now,
         leads: 500,
@@ -27,7 +28,7 @@ describe("the command line of a rehearsal", () => {
   test("everything given", () => {
     expect(
       read(
-        "--template x --leads 1 --at 2026-11-23T08:00:00+01:00 --answer-rate 0.25 --call-seconds 90 --ring-seconds 0 --ring-timeout 30 --calls-per-second 0 --to +14155550123 --seed 9 --url https://a.example/api/ --token t",
+        "--template x --leads 1 --at 2026-11-23T08:00:00+01:00 --answer-rate 0.25 --call-seconds 90 --ring-seconds 0 --ring-timeout 30 --calls-per-second 0 --price-per-minute 0.02 --to +14155550123 --seed 9 --url https://a.example/api/ --token t",
       ),
     ).toEqual({
       template: "x",
@@ -35,6 +36,7 @@ describe("the command line of a rehearsal", () => {
       url: "https://a.example/api",
       token: "t",
       calls_per_second: 0,
+      price_per_minute: 0.02,
       rehearsal: {
         at: new Date("2026-11-23T07:00:00Z"),
         leads: 1,
@@ -65,6 +67,7 @@ describe("the command line of a rehearsal", () => {
     ["--template x --leads 1 --answer-rate 60", /--answer-rate must be a number from 0 to 1/],
     ["--template x --leads 1 --call-seconds 0", /--call-seconds must be a number from 1/],
     ["--template x --leads 1 --calls-per-second 201", /--calls-per-second/],
+    ["--template x --leads 1 --price-per-minute -1", /--price-per-minute/],
     ["--template x --leads 1 --to 12345", /--to must be a phone number/],
     ["--template x --leads 1 --url calls.example.com", /--url must be the API's address/],
     ["--template x --leads 1 --url https://a.example", /--url needs a token/],

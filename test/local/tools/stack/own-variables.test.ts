@@ -40,7 +40,6 @@ const servicesWith = (extra: Record<string, string>): Record<string, string> =>
     models: "http://models.test",
     mongo: "mongodb://store.test",
     recordings: "/data/recordings",
-    seed: "s",
     secrets,
     engine: "relay",
     extra,

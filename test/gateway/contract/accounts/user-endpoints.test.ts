@@ -1,4 +1,4 @@
-import { createdId, ADMIN, setHttpStage, type Answer, type HttpStage } from "../fixtures/http-stage.ts";
+import { createdId, ADMIN, setHttpStage, type Answer, type HttpStage } from "../../fixtures/http-stage.ts";
 
 let http: HttpStage;
 beforeAll(async () => {
@@ -34,7 +34,14 @@ describe("users", () => {
       body: { ...wanted, password: PASSWORD },
       token: http.tokens.reseller,
     });
-    const record = { id: expect.any(String), ...wanted, is_active: true, created_at: ISO, updated_at: ISO };
+    const record = {
+      id: expect.any(String),
+      ...wanted,
+      is_active: true,
+      access_given_by: { kind: expect.any(String), id: expect.any(String) },
+      created_at: ISO,
+      updated_at: ISO,
+    };
     expect([created.status, created.body]).toEqual([201, record]);
     const at = `/users/${String(created.body["id"])}`;
     expect((await http.ask("GET", at, { token: http.tokens.reseller })).body).toEqual(created.body);
@@ -87,6 +94,7 @@ describe("users", () => {
     ["an e-mail that exists", { email: ADMIN.email }, 409, "EMAIL_EXISTS"],
     ["a role without its merchant", { role: "user", merchant_id: null }, 400, "VALIDATION_FAILED"],
     ["a short password", { password: "short" }, 400, "VALIDATION_FAILED"],
+    ["a password of blanks", { password: " ".repeat(12) }, 400, "VALIDATION_FAILED"],
   ])("changing: %s", async (_, body, status, code) => {
     expect(said(await http.ask("PUT", `/users/${await made("/users", user())}`, { body }))).toEqual([status, code]);
   });
@@ -106,7 +114,7 @@ describe("users", () => {
     expect((await http.ask("GET", "/users")).status).toBe(200);
   });
 
-  test("of another reseller: reading is 404 as for an unknown id, writing 403", async () => {
+  test("of another reseller: 404 as for an unknown id", async () => {
     const reseller_id = await made("/resellers", { name: "Other" });
     const at = `/users/${await made("/users", user({ role: "reseller", reseller_id, merchant_id: undefined }))}`;
     const token = http.tokens.reseller;
@@ -115,8 +123,8 @@ describe("users", () => {
       [404, "USER_NOT_FOUND"],
       (await http.ask("GET", "/users/nobody", { token })).body["detail"],
     ]);
-    expect(said(await http.ask("PUT", at, { token, body: { is_active: false } }))).toEqual([403, "FORBIDDEN"]);
-    expect(said(await http.ask("DELETE", at, { token }))).toEqual([403, "FORBIDDEN"]);
+    expect(said(await http.ask("PUT", at, { token, body: { is_active: false } }))).toEqual([404, "USER_NOT_FOUND"]);
+    expect(said(await http.ask("DELETE", at, { token }))).toEqual([404, "USER_NOT_FOUND"]);
     expect(said(await http.ask("DELETE", "/users/nobody", { token }))).toEqual([404, "USER_NOT_FOUND"]);
   });
 });
@@ -144,6 +152,7 @@ describe("server-to-server tokens", () => {
       last_seen_at: null,
       expires_at: ISO,
       revoked_at: null,
+      issued_by: { kind: "user", id: expect.any(String) },
     });
     expect(listed.body["next_cursor"]).toEqual(expect.any(String));
     const gone = await http.ask("DELETE", `/s2s-tokens/${String(shown!["id"])}`, { token: http.tokens.reseller });
@@ -155,13 +164,13 @@ describe("server-to-server tokens", () => {
     expect(audit.map((e) => e.action)).toEqual(["token.revoked", "token.issued"]);
   });
 
-  test("of another reseller: 403, and they live on", async () => {
+  test("of another reseller: 404, and they live on", async () => {
     const reseller_id = await made("/resellers", { name: "Other" });
     const token = await createdId(http, "/s2s-token", { name: "theirs", role: "reseller", reseller_id }, "token");
     const [shown] = (await http.ask("GET", "/s2s-tokens", { token })).body["s2s_tokens"] as { id: string }[];
     expect(said(await http.ask("DELETE", `/s2s-tokens/${shown!.id}`, { token: http.tokens.reseller }))).toEqual([
-      403,
-      "FORBIDDEN",
+      404,
+      "TOKEN_NOT_FOUND",
     ]);
     expect((await http.ask("GET", "/s2s-tokens", { token })).status).toBe(200);
   });
@@ -198,6 +207,7 @@ describe.each([
         id: expect.any(String),
         ...one(),
         is_active: true,
+        spend_ceiling: null,
         ...(plural === "merchants" ? { paused: null, test_numbers: [], max_calls_per_callee: null } : {}),
         created_at: ISO,
         updated_at: ISO,
@@ -255,13 +265,13 @@ describe.each([
   });
 });
 
-test("a reseller with merchants is 409; another reseller's merchant is 404 to read and 403 to write", async () => {
+test("a reseller with merchants is 409; another reseller's merchant is 404", async () => {
   const reseller_id = await made("/resellers", { name: "Other" });
   const at = `/merchants/${await made("/merchants", { name: "Theirs", reseller_id, contact_email: "t@example.com" })}`;
   expect(said(await http.ask("DELETE", `/resellers/${reseller_id}`))).toEqual([409, "RESOURCE_IN_USE"]);
   const token = http.tokens.reseller;
   expect(said(await http.ask("GET", at, { token }))).toEqual([404, "MERCHANT_NOT_FOUND"]);
   expect(said(await http.ask("GET", `/resellers/${reseller_id}`, { token }))).toEqual([404, "RESELLER_NOT_FOUND"]);
-  expect(said(await http.ask("PUT", at, { token, body: { name: "Mine" } }))).toEqual([403, "FORBIDDEN"]);
-  expect(said(await http.ask("DELETE", at, { token }))).toEqual([403, "FORBIDDEN"]);
+  expect(said(await http.ask("PUT", at, { token, body: { name: "Mine" } }))).toEqual([404, "MERCHANT_NOT_FOUND"]);
+  expect(said(await http.ask("DELETE", at, { token }))).toEqual([404, "MERCHANT_NOT_FOUND"]);
 });

@@ -1,0 +1,127 @@
+import { randomUUID } from "node:crypto";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import { startConversationProcess, type ConversationProcess } from "../voice/conversation-process.ts";
+import type { Settled } from "../voice/ipc-messages.ts";
+import { startRecogniser, type Recogniser } from "./recogniser.ts";
+import { lineClock, speechLine, type LineClock, type LineFeatures, type SpeechLine } from "./speech-line.ts";
+import { startSpeechModels, type SpeechModels } from "./speech-models.ts";
+import { spokenByPrograms, type Spoken } from "./spoken.ts";
+import { allSentences } from "./texts.ts";
+
+/** The conversation service in a process of its own, with models that hear and speak, and lines that lead to it. */
+export interface BenchLines {
+  readonly clock: LineClock;
+  readonly spoken: Spoken;
+  readonly models: SpeechModels;
+  /** Has a call answered and held; gives what came of it with how its conversation ended. */
+  call<T>(
+    template: TemplateRecord,
+    how: CallSetup,
+    talk: (line: SpeechLine, turns: readonly TimedTurn[]) => Promise<T>,
+  ): Promise<{ result: T; settled: Settled }>;
+  stop(): Promise<void>;
+}
+
+/** A call: its line, its seed, and the lead's payload. */
+export interface CallSetup {
+  features: LineFeatures;
+  seed: number;
+  payload?: Record<string, string>;
+}
+
+/** A turn that the service answered: when, and whether it ended by silence or by a bound on its length. */
+export interface TimedTurn {
+  at: number;
+  end: string;
+}
+
+/** How lines are run. `slow`: a second of theirs takes so many. `chat`: another language model than the bench's own. */
+export interface BenchLinesOptions {
+  slow: number;
+  phantom?: string;
+  chat?: string;
+  env?: Record<string, string>;
+}
+
+interface Started {
+  recogniser: Recogniser;
+  models: SpeechModels;
+  talker: ConversationProcess;
+}
+
+/** Starts it all. */
+export async function benchLines({ slow, phantom = "", chat, env = {} }: BenchLinesOptions): Promise<BenchLines> {
+  const clock = lineClock(slow);
+  const spoken = spokenByPrograms();
+  const turns = new Map<string, TimedTurn[]>();
+  const turnsOf = (lead_id: string): TimedTurn[] => {
+    const known = turns.get(lead_id) ?? [];
+    turns.set(lead_id, known);
+    return known;
+  };
+  const onLog = (line: Record<string, unknown>): void => {
+    if (line["event"] !== "talk.turn_timed" || typeof line["lead_id"] !== "string") return;
+    turnsOf(line["lead_id"]).push({ at: clock.now(), end: typeof line["end"] === "string" ? line["end"] : "silence" });
+  };
+  const start = async (): Promise<Started> => {
+    const recogniser = startRecogniser(allSentences());
+    const models = await startSpeechModels({ recogniser, spoken, clock, phantom });
+    const urls = chat === undefined ? {} : { OPENAI_BASE_URL: chat };
+    const talker = await startConversationProcess({ models: models.url, slow, onLog, env: { ...urls, ...env } });
+    return { recogniser, models, talker };
+  };
+  const { recogniser, models, talker } = await start();
+  let asking = Promise.resolve();
+  /** The process is asked one thing at a time. */
+  const prepared = (template: TemplateRecord, lead_id: string, payload: Record<string, string>): Promise<string> => {
+    const url = asking.then(async () => {
+      await talker.template(template);
+      return (await talker.prepare([{ lead_id, template_id: template.id, payload }]))[0] ?? "";
+    });
+    asking = url.then(
+      () => undefined,
+      () => undefined,
+    );
+    return url;
+  };
+  return {
+    clock,
+    spoken,
+    models,
+    async call(template, { features, seed, payload = {} }, talk) {
+      const lead_id = randomUUID();
+      const url = await prepared(template, lead_id, payload);
+      const line = await speechLine(url, clock, features, seed);
+      try {
+        const result = await talk(line, turnsOf(lead_id));
+        await line.hangUp();
+        return { result, settled: await talker.settled(lead_id) };
+      } finally {
+        await line.hangUp();
+      }
+    },
+    async stop() {
+      await talker.stop();
+      await models.close();
+      recogniser.stop();
+    },
+  };
+}
+
+/** Runs tasks, so many at once; the results are in their order. */
+export async function severalAtOnce<T, R>(
+  tasks: readonly T[],
+  atOnce: number,
+  run: (task: T) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let n = next++; n < tasks.length; n = next++) {
+      const task = tasks[n];
+      if (task !== undefined) results[n] = await run(task);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, tasks.length) }, worker));
+  return results;
+}

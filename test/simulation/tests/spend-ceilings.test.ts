@@ -1,0 +1,42 @@
+import { openFleet, type Fleet } from "../engine/fleet.ts";
+import { SPEND_MUTATIONS } from "../checks/mutations.ts";
+
+/** The services that ship, in simulated storms, under a spend ceiling of every merchant and reseller; the carrier's ledger judges. */
+const PATIENCE_MS = 240_000;
+const SEEDS = Array.from({ length: 16 }, (_, i) => i + 1);
+/** Two writers meet only where there is room for several calls at once. */
+const ROOM: Readonly<Record<string, number>> = { "ledger-without-revision": 5 };
+let fleet: Fleet;
+beforeAll(() => {
+  fleet = openFleet(2);
+});
+afterAll(async () => {
+  await fleet.close();
+});
+
+it.each([
+  { per_day: { calls: 2 } },
+  { per_day: { minutes: 8 }, per_month: { calls: 5 } },
+  { per_day: { money: 0.05 }, per_month: { minutes: 30 } },
+])(
+  "at most %j: never more by the ledger, every call is counted once, and every lead ends",
+  async (ceiling) => {
+    const runs = await Promise.all(SEEDS.map((seed) => fleet.once(seed, { ceiling })));
+    expect(runs.flatMap(({ seed, violations }) => violations.map((v) => ({ seed, ...v })))).toEqual([]);
+    const total = (what: string): number => runs.reduce((sum, { tally }) => sum + (tally[what] ?? 0), 0);
+    expect(total("call placed")).toBeGreaterThan(SEEDS.length);
+    // leads had to wait for the ceiling until they were too old
+    expect(total("outcome EXPIRED")).toBeGreaterThan(0);
+  },
+  PATIENCE_MS,
+);
+
+it.each(Object.keys(SPEND_MUTATIONS))(
+  "a mutant breaks the ceiling: %s",
+  async (mutation) => {
+    const ceiling = { per_day: { calls: ROOM[mutation] ?? 2 } };
+    const runs = await Promise.all(SEEDS.map((seed) => fleet.once(seed, { ceiling, mutation })));
+    expect([...new Set(runs.flatMap(({ violations }) => violations.map((v) => v.invariant)))]).toEqual(["I22"]);
+  },
+  PATIENCE_MS,
+);
