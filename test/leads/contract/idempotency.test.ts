@@ -48,7 +48,7 @@ describe("a push under a key", () => {
   });
   test("of another token is another push", async () => {
     const lead = it.input({ request_id: "mine" });
-    const askers = [asMerchant(R, M), asUser(R, M), asAdmin, { ...asAdmin, kind: "s2s" as const }];
+    const askers = [asMerchant(R, M), asUser(R, M), asAdmin, { ...asAdmin, kind: "user" as const }];
     const answers = await Promise.all(
       askers.map((by) => it.stage.bus.call("leads.push", { by, lead, idempotency_key: "shared" })),
     );
