@@ -171,7 +171,11 @@ describe("the deployment", () => {
     const all = await Promise.all(Array.from({ length: 6 }, (_, i) => pauseAll(asAdmin, `incident ${i}`)));
     expect(new Set(all.map((x) => x.paused?.reason)).size).toBe(1);
     const { paused } = await deployment();
-    expect(paused).toEqual({ at: clock.now().toISOString(), by: `${asAdmin.kind}:${asAdmin.id}`, reason: all[0]!.paused!.reason });
+    expect(paused).toEqual({
+      at: clock.now().toISOString(),
+      by: `${asAdmin.kind}:${asAdmin.id}`,
+      reason: all[0]!.paused!.reason,
+    });
     await told(null);
     await pause(m.id);
     expect(await pauses(m.id)).toMatchObject({ deployment: paused, merchants: [{ id: m.id }] });
