@@ -181,7 +181,7 @@ async function converse(
 }
 
 /** How the conversations of a process end when it shuts down. `calls`: those under way, and those that may still join. */
-const ending = ({ clock, leave }: LiveConversationsDeps, { live }: Here, running: TaskSet, calls: () => number) => ({
+const ending = ({ clock, leave }: LiveConversationsDeps, { live, handingOver }: Here, running: TaskSet, calls: () => number) => ({
   /** Waits until the last conversation is over and no prepared call can join any more, for at most `grace_ms`. */
   async quiet(grace_ms: number): Promise<void> {
     const untilMs = clock.monotonicMs() + grace_ms;
@@ -190,9 +190,15 @@ const ending = ({ clock, leave }: LiveConversationsDeps, { live }: Here, running
   },
   /** Ends the conversations that are left with a goodbye of at most `goodbye_ms` (0: none), then cuts them off; resolves when all are settled. */
   async end(goodbye_ms: number): Promise<void> {
-    for (const session of live.values()) session.signal(goodbye_ms > 0 ? "shutdown" : "shutdown_now");
+    const signal = goodbye_ms > 0 ? "shutdown" : "shutdown_now";
+    for (const session of live.values()) session.signal(signal);
+    for (const signals of handingOver.values()) signals.push(signal);
     await within(clock, Math.max(goodbye_ms, AT_ONCE_MS), running.drain());
-    for (const session of live.values()) session.closeLeg();
+    for (const session of live.values()) {
+      // one that began meanwhile and goes on is ended by us: its leg would seem to have been closed by the callee
+      session.signal("shutdown_now");
+      session.closeLeg();
+    }
     leave();
     await running.drain();
   },
