@@ -133,6 +133,7 @@ async function abortsAgainstClaims(scene: Scene): Promise<string[]> {
 export const PROCESS_SCENARIOS: Readonly<Record<string, Scenario>> = {
   "conversations-stopped": {
     about: "every conversation process stands still (SIGSTOP) in mid-conversation and goes on (F2)",
+    long: true,
     seconds: 10,
     scene: () => ({ timeScale: 4, leaseSeconds: LEASE_SECONDS, provider: "PROVIDER_ONE" }),
     play: conversationsStopped,
@@ -140,12 +141,14 @@ export const PROCESS_SCENARIOS: Readonly<Record<string, Scenario>> = {
   "power-cut": {
     about:
       "everything of ours is killed at once in mid-conversation and started again (F5); --seconds: at most so long in the dark",
+    long: true,
     seconds: 10,
     scene: () => ({ timeScale: 10, leaseSeconds: LEASE_SECONDS, provider: "PROVIDER_ONE" }),
     play: powerCut,
   },
   "dialers-killed": {
     about: "a dialer is killed again and again while callbacks come late; five calls a second are allowed (F4)",
+    long: true,
     seconds: 1,
     scene: () => ({
       timeScale: 40,

@@ -6,7 +6,7 @@ export interface Scenario {
   about: string;
   /** How long the fault lasts where nothing else is asked for, seconds. */
   seconds: number;
-  /** Left out of the short form that the tests play: it takes long, and a test of one service shows the same. */
+  /** Left out of the short form that the tests of every day play: it takes long, and the simulation, or a test of one service, shows the same. */
   long?: boolean;
   scene(seconds: number): Pick<SceneOptions, "timeScale" | "leaseSeconds" | "provider" | "engine" | "env" | "clocks">;
   /** Plays it; what did not hold, one line each. */

@@ -1,13 +1,12 @@
 import { setScene, type Scene, type SceneOptions } from "../../local/faults/scene.ts";
 import { SCENARIOS } from "../../local/faults/scenarios.ts";
+import { IS_LONG_FORM } from "./fixtures/long-form.ts";
 
 const TEST_MS = 240_000;
 
-/** The long form has every scenario; the tests of every day leave the longest out. */
-const isLong = process.env["FAULTS"] === "all";
-const PLAYED = Object.entries(SCENARIOS).filter(([, { long }]) => isLong || long !== true);
+const PLAYED = Object.entries(SCENARIOS).filter(([, { long }]) => IS_LONG_FORM || long !== true);
 
-/** `npm run faults` as a test: each scenario but the longest once (FAULTS=all, as in `npm run test:real`: those too), judged by the carrier's ledger and the API alone. */
+/** `npm run faults` as a test: each scenario once, the long ones in the long form only (as in `npm run test:real`), judged by the carrier's ledger and the API alone. */
 describe("a fault, judged from outside", () => {
   let scene: Scene | null = null;
   let set = "";

@@ -1,7 +1,7 @@
 "use strict";
 // Jest runner with two lanes side by side: files that start the product as processes or let sound play, and mostly wait, so many at a time, and all others,
 // which compute.
-// When nothing is left to compute, that lane takes files of the other one, for the cores have room then.
+// A lane whose files are done helps the other one, for the cores have room then.
 // In one queue either several of the first kind meet, and their stacks starve each other, or they come last, and the cores stand idle.
 const { sep } = require("node:path");
 const { default: TestRunner } = require("jest-runner");
@@ -24,6 +24,10 @@ const WAITING = [
   "local/carriers/stream-person",
 ];
 
+/** How many files that compute one process takes: each loads the libraries anew, and one that takes many lets the others stand idle at the end. */
+const SHARE = 30;
+const LEAST = 4;
+
 /** The place of a file in the waiting lane; -1: it takes the other one. */
 const waitingPlace = (path) => WAITING.findIndex((entry) => path.split(sep).join("/").includes(`/test/${entry}`));
 
@@ -41,7 +45,7 @@ class TwoLanes {
   constructor(globalConfig, context) {
     const { computing, waiting } = (this.#lanes = lanesOf(globalConfig.maxWorkers));
     const runner = (lane, maxWorkers) => new TestRunner({ ...globalConfig, lane, maxWorkers }, context);
-    this.#runners = computing === 0 ? [runner("", waiting)] : [runner("computing", computing), runner("waiting", 1)];
+    this.#runners = computing === 0 ? [runner("", waiting)] : [runner("computing", 1), runner("waiting", 1)];
   }
 
   on(event, listener) {
@@ -54,19 +58,27 @@ class TwoLanes {
   async runTests(tests, watcher, options) {
     const [first, second] = this.#runners;
     if (options.serial || second === undefined) return first.runTests(tests, watcher, options);
+    const workers = this.#lanes.computing + this.#lanes.waiting;
     const { computing = [], waiting = [] } = Object.groupBy(tests, ({ path }) =>
       waitingPlace(path) < 0 ? "computing" : "waiting",
     );
     waiting.sort((a, b) => waitingPlace(a.path) - waitingPlace(b.path));
-    // a process for each: whoever is free takes the next, and the computing lane helps when its own files are done
-    const takeTurns = async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-        await second.runTests([next], watcher, options);
+    const runNext = async (runner, files, count) => {
+      const next = files.splice(0, count);
+      if (next.length > 0) await runner.runTests(next, watcher, options);
+      return next.length > 0;
     };
-    const together = (count, work) => Promise.all(Array.from({ length: count }, work));
+    // a process for each file that waits, so that whoever is free takes the next
+    const wait = () => runNext(second, waiting, 1);
+    // the shares grow smaller, so that all end at about the same time
+    const compute = () =>
+      runNext(first, computing, Math.min(SHARE, Math.max(LEAST, Math.ceil(computing.length / (2 * workers)))));
+    const lane = async (own, other) => {
+      while ((await own()) || (await other()));
+    };
     await Promise.all([
-      together(this.#lanes.waiting, takeTurns),
-      first.runTests(computing, watcher, options).then(() => together(this.#lanes.computing, takeTurns)),
+      ...Array.from({ length: this.#lanes.waiting }, () => lane(wait, compute)),
+      ...Array.from({ length: this.#lanes.computing }, () => lane(compute, wait)),
     ]);
   }
 }
