@@ -181,7 +181,12 @@ async function converse(
 }
 
 /** How the conversations of a process end when it shuts down. `calls`: those under way, and those that may still join. */
-const ending = ({ clock, leave }: LiveConversationsDeps, { live, handingOver }: Here, running: TaskSet, calls: () => number) => ({
+const ending = (
+  { clock, leave }: LiveConversationsDeps,
+  { live, handingOver }: Here,
+  running: TaskSet,
+  calls: () => number,
+) => ({
   /** Waits until the last conversation is over and no prepared call can join any more, for at most `grace_ms`. */
   async quiet(grace_ms: number): Promise<void> {
     const untilMs = clock.monotonicMs() + grace_ms;
