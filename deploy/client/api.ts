@@ -1758,6 +1758,16 @@ export interface components {
                 readonly idle_seconds?: number;
                 readonly max_age_seconds?: number;
             };
+            readonly listening?: {
+                readonly endpointing_ms?: number;
+                readonly max_wait_ms?: number;
+                readonly interrupt_after_ms?: number;
+                readonly interrupt_after_words?: number;
+                /** @enum {unknown} */
+                readonly sensitivity?: "low" | "normal" | "high";
+                readonly backchannels?: readonly string[];
+                readonly phantom_phrases?: readonly string[];
+            };
             readonly retry_on?: readonly string[];
             /** @enum {unknown} */
             readonly engine?: "cascade" | "relay" | "realtime";
@@ -1928,6 +1938,16 @@ export interface components {
                 readonly max_call_seconds: number;
                 readonly idle_seconds: number;
                 readonly max_age_seconds: number;
+            };
+            readonly listening?: {
+                readonly endpointing_ms: number;
+                readonly max_wait_ms: number;
+                readonly interrupt_after_ms: number;
+                readonly interrupt_after_words: number;
+                /** @enum {unknown} */
+                readonly sensitivity: "low" | "normal" | "high";
+                readonly backchannels: readonly string[];
+                readonly phantom_phrases: readonly string[];
             };
             readonly retry_on: readonly string[] | null;
             readonly engine: ("cascade" | "relay" | "realtime") | null;
@@ -2109,6 +2129,16 @@ export interface components {
                     readonly idle_seconds: number;
                     readonly max_age_seconds: number;
                 };
+                readonly listening?: {
+                    readonly endpointing_ms: number;
+                    readonly max_wait_ms: number;
+                    readonly interrupt_after_ms: number;
+                    readonly interrupt_after_words: number;
+                    /** @enum {unknown} */
+                    readonly sensitivity: "low" | "normal" | "high";
+                    readonly backchannels: readonly string[];
+                    readonly phantom_phrases: readonly string[];
+                };
                 readonly retry_on: readonly string[] | null;
                 readonly engine: ("cascade" | "relay" | "realtime") | null;
                 readonly models: {
@@ -2289,6 +2319,16 @@ export interface components {
                 readonly idle_seconds: number;
                 readonly max_age_seconds: number;
             };
+            readonly listening?: {
+                readonly endpointing_ms: number;
+                readonly max_wait_ms: number;
+                readonly interrupt_after_ms: number;
+                readonly interrupt_after_words: number;
+                /** @enum {unknown} */
+                readonly sensitivity: "low" | "normal" | "high";
+                readonly backchannels: readonly string[];
+                readonly phantom_phrases: readonly string[];
+            };
             readonly retry_on: readonly string[] | null;
             readonly engine: ("cascade" | "relay" | "realtime") | null;
             readonly models: {
@@ -2462,6 +2502,16 @@ export interface components {
                 readonly idle_seconds?: number;
                 readonly max_age_seconds?: number;
             } | null;
+            readonly listening?: {
+                readonly endpointing_ms?: number;
+                readonly max_wait_ms?: number;
+                readonly interrupt_after_ms?: number;
+                readonly interrupt_after_words?: number;
+                /** @enum {unknown} */
+                readonly sensitivity?: "low" | "normal" | "high";
+                readonly backchannels?: readonly string[];
+                readonly phantom_phrases?: readonly string[];
+            } | null;
             readonly retry_on?: readonly string[] | null;
             readonly engine?: ("cascade" | "relay" | "realtime") | null;
             readonly models?: {
@@ -2631,6 +2681,16 @@ export interface components {
                 readonly max_call_seconds: number;
                 readonly idle_seconds: number;
                 readonly max_age_seconds: number;
+            };
+            readonly listening?: {
+                readonly endpointing_ms: number;
+                readonly max_wait_ms: number;
+                readonly interrupt_after_ms: number;
+                readonly interrupt_after_words: number;
+                /** @enum {unknown} */
+                readonly sensitivity: "low" | "normal" | "high";
+                readonly backchannels: readonly string[];
+                readonly phantom_phrases: readonly string[];
             };
             readonly retry_on: readonly string[] | null;
             readonly engine: ("cascade" | "relay" | "realtime") | null;
@@ -2811,6 +2871,16 @@ export interface components {
                     readonly max_call_seconds: number;
                     readonly idle_seconds: number;
                     readonly max_age_seconds: number;
+                };
+                readonly listening?: {
+                    readonly endpointing_ms: number;
+                    readonly max_wait_ms: number;
+                    readonly interrupt_after_ms: number;
+                    readonly interrupt_after_words: number;
+                    /** @enum {unknown} */
+                    readonly sensitivity: "low" | "normal" | "high";
+                    readonly backchannels: readonly string[];
+                    readonly phantom_phrases: readonly string[];
                 };
                 readonly retry_on: readonly string[] | null;
                 readonly engine: ("cascade" | "relay" | "realtime") | null;

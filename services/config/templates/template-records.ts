@@ -1,3 +1,4 @@
+import { DEFAULT_LISTENING } from "../../../shared/contracts/records/listening-settings.ts";
 import {
   DEFAULT_EVALUATION_WAIT_SECONDS,
   DEFAULT_LIMITS,
@@ -30,6 +31,7 @@ export const newRecord = (id: string, t: TemplateInput, now: Date): TemplateReco
   voice: t.voice ?? null,
   language: t.language ?? DEFAULT_LANGUAGE,
   limits: { ...DEFAULT_LIMITS, ...t.limits },
+  listening: { ...DEFAULT_LISTENING, ...t.listening },
   retry_on: t.retry_on ?? null,
   engine: t.engine ?? null,
   models: t.models ?? {},
@@ -55,6 +57,7 @@ const asWritten = (r: TemplateRecord): TemplateInput => ({
   global_functions: r.global_functions,
   language: r.language,
   limits: r.limits,
+  listening: r.listening ?? {},
   models: r.models,
   evaluators: r.evaluators,
   summary: r.summary,
@@ -69,13 +72,14 @@ const asWritten = (r: TemplateRecord): TemplateInput => ({
   ...put("engine", r.engine),
 });
 
-/** A template after a change, as a client would write it: what was, with the change over it; `limits` field by field, null back to the default. */
-export function patchedTemplate(r: TemplateRecord, { limits, ...patch }: TemplatePatch): TemplateInput {
-  const { limits: limitsNow, ...now } = asWritten(r);
+/** A template after a change, as a client would write it: what was, with the change over it; `limits` and `listening` field by field, null back to the default. */
+export function patchedTemplate(r: TemplateRecord, { limits, listening, ...patch }: TemplatePatch): TemplateInput {
+  const { limits: limitsNow, listening: listeningNow, ...now } = asWritten(r);
   const merged = Object.entries({
     ...now,
     ...patch,
     ...(limits === null ? {} : { limits: { ...limitsNow, ...limits } }),
+    ...(listening === null ? {} : { listening: { ...listeningNow, ...listening } }),
   });
   return Object.fromEntries(merged.filter(([, value]) => value !== null)) as unknown as TemplateInput; // no required field can be null: the patch's schema allows null for the others only
 }
@@ -130,6 +134,7 @@ const LATER_FIELDS = {
   voicemail_message: null,
   do_not_call_function: true,
   do_not_call_key: null,
+  listening: DEFAULT_LISTENING,
   engine: null,
   models: {},
   summary: false,

@@ -33,12 +33,13 @@ const TERMINAL = /[.!?।॥؟。！？]["'”’»)]*$/u;
 const ASKS = /[!?؟！？]["'”’»)]*$/u;
 const TRAILS_OFF = /(?:\.{2,}|…|[-–—:;(])["'”’»]*$/u;
 const COMMA = /[,،，、]["'”’»]*$/u;
+const NO_WORDS: ReadonlySet<string> = new Set();
 /** Hesitations and backchannels of any length. */
 const THINKS = /^(?:h?m{2,}|hm+|e+h?m+|u+h*m+|u+h+|ä+h*m*|ö+h*m*|e+u+h+)$/u;
 const NODS = /^(?:m+h+m+|m+ h+m+|u+h ?h+u+h|a+h+a+|a+ha+m)$/u;
 
 /** The words of an utterance in lower case, without marks other than apostrophes within words. */
-const wordsOf = (text: string): string[] =>
+export const wordsOf = (text: string): string[] =>
   text
     .normalize("NFC")
     .toLowerCase()
@@ -85,7 +86,14 @@ function midNumber(words: readonly string[], known: EndpointingLexicon): boolean
 }
 
 /** Endpointing by words and punctuation: how long silence must last until the turn is over, ms. A finished turn waits shortly, an unfinished one longer. */
-export function turnWaitMs({ text, language, expects_short }: EndpointingInput): number {
+export function turnWaitMs(input: EndpointingInput): number {
+  const { endpointing_ms = MIN_WAIT_MS, max_wait_ms = MAX_WAIT_MS } = input;
+  const ms = waitMsOf(input);
+  if (ms === MIN_WAIT_MS) return endpointing_ms;
+  return Math.max(endpointing_ms, ms === MAX_WAIT_MS ? max_wait_ms : Math.min(ms, max_wait_ms));
+}
+
+function waitMsOf({ text, language, expects_short }: EndpointingInput): number {
   const said = text.trim().slice(-TAIL_CHARS);
   const known = lexiconFor(language);
   const words = wordsOf(said);
@@ -103,10 +111,14 @@ export function turnWaitMs({ text, language, expects_short }: EndpointingInput):
   return terminal || (expects_short && words.length <= SHORT_WORDS) ? MIN_WAIT_MS : UNSURE_WAIT_MS;
 }
 
-/** True when the whole utterance is a backchannel (uh-huh, I see, genau, d'accord), which does not interrupt us. */
-export function isBackchannel(text: string, language: string): boolean {
+/** True when the whole utterance is a backchannel (uh-huh, I see, genau, d'accord), which does not interrupt us. `own`: others, in words of lower case. */
+export function isBackchannel(text: string, language: string, own: ReadonlySet<string> = NO_WORDS): boolean {
   const words = wordsOf(text.slice(0, TAIL_CHARS));
+  if (own.has(words.join(" "))) return true;
   if (words.length > BACKCHANNEL_MAX_WORDS || /[?？؟]/u.test(text)) return false;
   const { backchannels } = lexiconFor(language);
-  return madeOf(words, (entry) => backchannels.has(entry) || NODS.test(entry) || /^h?m+$/.test(entry));
+  return madeOf(
+    words,
+    (entry) => backchannels.has(entry) || own.has(entry) || NODS.test(entry) || /^h?m+$/.test(entry),
+  );
 }

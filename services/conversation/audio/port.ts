@@ -18,6 +18,9 @@ export interface EndpointingInput {
   readonly language: string;
   /** The node expects an answer as short as a word, a number or DTMF. */
   readonly expects_short: boolean;
+  /** The wait of a finished turn and the longest one, ms; absent: the usual ones. */
+  readonly endpointing_ms?: number;
+  readonly max_wait_ms?: number;
 }
 
 /** Changes the rate of a stream of samples. It keeps state between pieces: pieces of any size give the same samples as one. */

@@ -19,6 +19,8 @@ const FLOOR_MIN_DB = -60;
 /** Speech begins this far above the noise and continues while it stays above the second threshold. */
 const ONSET_DB = 6;
 const HOLD_DB = 4;
+/** So much louder than usual a voice has to set in, dB. */
+const SENSITIVITY_DB = { low: 4, normal: 0, high: -2 } as const;
 /** Speech into a telephone is never quieter. */
 const ONSET_MIN_DB = -45;
 /** Sound so far below the loudest of whoever holds the telephone is somebody else: a television, people at the next table. */
@@ -78,7 +80,7 @@ function nearTalker() {
 }
 
 /** Hysteresis in level and in time over the power of each step. All times are ms of audio. */
-function detector() {
+function detector(margin: number) {
   const floorAfter = noiseFloor();
   const talker = nearTalker();
   let state: "silence" | "candidate" | "voice" = "silence";
@@ -98,7 +100,7 @@ function detector() {
     const floor = floorAfter(power);
     talker.step(power, state === "voice" && now - lastVoice <= GAP_MS);
     return state === "silence"
-      ? Math.max(floor * ONSET, ONSET_MIN, talker.power * NEAR_ONSET)
+      ? Math.max(floor * ONSET, ONSET_MIN, talker.power * NEAR_ONSET) * margin
       : Math.max(floor * HOLD, HOLD_MIN, talker.power * NEAR_HOLD);
   };
 
@@ -125,10 +127,16 @@ function detector() {
   };
 }
 
+/** What a detector is made with: samples a second, and how easily it takes a sound for a voice. */
+export interface VadOptions {
+  rate: number;
+  sensitivity?: keyof typeof SENSITIVITY_DB;
+}
+
 /** Detects the speech of whoever holds the telephone, frame by frame (5 to 100 ms long), by its level above noise and other voices; takes microseconds a frame and keeps no audio. */
-export function energyVad({ rate }: { rate: number }) {
+export function energyVad({ rate, sensitivity = "normal" }: VadOptions) {
   const stepSamples = Math.round((rate * STEP_MS) / 1000);
-  const detect = detector();
+  const detect = detector(ratioOf(SENSITIVITY_DB[sensitivity]));
   // sums of the incomplete step
   let [sum, squares, filled] = [0, 0, 0];
   return {

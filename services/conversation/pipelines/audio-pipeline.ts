@@ -10,7 +10,8 @@ import {
   type SpeechEffect,
   type VoicePipeline,
 } from "./port.ts";
-import { TurnTaking, type TurnTakingOptions } from "./turn-taking.ts";
+import { TurnTaking } from "./turn-taking.ts";
+import type { TurnTakingOptions } from "./voice-parts.ts";
 
 /** The carrier gets this long to close the leg after we closed it. */
 const CLOSE_MS = 2000;

@@ -1,8 +1,6 @@
 import type { AudioPlayout } from "../transport/audio-playout.ts";
 import type { VoiceActivity } from "../audio/port.ts";
 
-/** Speech over ours of this length pauses our playout. */
-export const BARGE_IN_MS = 300;
 /**
  * After a barge-in without recognised words we wait this long, and as long again during transcription. Then our speech resumes, over
  * the sound if that goes on: only words cut it for good.
@@ -12,6 +10,9 @@ const DECISION_MS = 2000;
 /** At the end of our speech a backchannel may be the answer to it. */
 const ANSWER_MS = 1000;
 
+/** What words over our speech do: they cut it, they only show that the caller listens, or they are too few and are answered once it has ended. */
+export type OverlapVerdict = "cuts" | "backchannel" | "few";
+
 /** Classifies speech over ours: an interruption, a backchannel, or noise. */
 export interface BargeIn {
   /** After each frame of the caller. `more`: speech of ours is being made that is not audio yet. */
@@ -20,25 +21,26 @@ export interface BargeIn {
   partialTranscript(text: string): void;
   /** The caller's sound contained no speech. */
   noSpeech(): void;
-  /** Their turn is over; true: it was a backchannel while we spoke, and is no turn. */
-  turnEnded(text: string): boolean;
+  /** Their turn is over. A backchannel while we spoke is no turn. */
+  turnEnded(text: string): OverlapVerdict;
   /** The sound that goes on now has proved to be none: it does not pause our speech, its words still would. */
   soundIsNoise(): void;
   /** To be called regularly: time limits. */
   tick(): void;
 }
 
-/** Dependencies of the decision. `interrupt`: it was an interruption. `isBackchannel`: these words only show that the caller listens. */
+/** Dependencies of the decision. `after_ms`: speech over ours of this length pauses it. `interrupt`: it was an interruption. */
 export interface BargeInOptions {
   playout: AudioPlayout;
+  after_ms: number;
   now(): number;
   interrupt(): void;
   /** Their speech is still being transcribed. */ transcribing(): boolean;
-  isBackchannel(text: string): boolean;
+  judge(text: string): OverlapVerdict;
 }
 
 /** Starts without an interruption. */
-export function bargeIn({ playout, now, interrupt, transcribing, isBackchannel }: BargeInOptions): BargeIn {
+export function bargeIn({ playout, after_ms, now, interrupt, transcribing, judge }: BargeInOptions): BargeIn {
   /** Since when a barge-in pauses our speech; null: it does not. */
   let since: number | null = null;
   let speaking = false;
@@ -58,7 +60,7 @@ export function bargeIn({ playout, now, interrupt, transcribing, isBackchannel }
     voiceActivity(activity, more) {
       speaking = activity.speaking;
       ignored &&= speaking;
-      if (since !== null || ignored || !activity.speaking || activity.speech_ms < BARGE_IN_MS || !playout.interruptible)
+      if (since !== null || ignored || !activity.speaking || activity.speech_ms < after_ms || !playout.interruptible)
         return;
       if (!playout.busy && !more) return;
       since = now();
@@ -66,7 +68,7 @@ export function bargeIn({ playout, now, interrupt, transcribing, isBackchannel }
     },
     partialTranscript(text) {
       const over = since !== null || (ignored && playout.busy && playout.interruptible);
-      if (over && !isBackchannel(text)) interrupted();
+      if (over && judge(text) === "cuts") interrupted();
     },
     noSpeech() {
       ignored = speaking;
@@ -77,13 +79,11 @@ export function bargeIn({ playout, now, interrupt, transcribing, isBackchannel }
     },
     turnEnded(text) {
       ignored = speaking;
-      if (since === null) return playout.audible && playout.leftMs > ANSWER_MS && isBackchannel(text);
-      if (!isBackchannel(text)) {
-        interrupted();
-        return false;
-      }
-      resume();
-      return true;
+      const verdict = judge(text);
+      if (since === null) return playout.audible && playout.leftMs > ANSWER_MS ? verdict : "cuts";
+      if (verdict === "cuts") interrupted();
+      else resume();
+      return verdict;
     },
     tick() {
       const waited = since === null ? 0 : now() - since;

@@ -1,3 +1,4 @@
+import type { Listening } from "../../../shared/contracts/records/listening-settings.ts";
 import type { Effect, DialogueEvent } from "../dialogue/dialogue-state.ts";
 import type { DtmfCollection } from "../dialogue/flow.ts";
 import type { ModelAnswer } from "../providers/port.ts";
@@ -38,8 +39,8 @@ export interface PipelineHost {
   readonly idle_ms: number;
   /** The effects this event would have now; nothing happens. For preemptive generation. */
   preview(event: DialogueEvent): readonly Effect[];
-  /** Language and voice, for recognition and synthesis. */
-  readonly speechSettings: { readonly language: string; readonly voice: string | null };
+  /** Language and voice, for recognition and synthesis, and how the template listens. */
+  readonly speechSettings: { readonly language: string; readonly voice: string | null; readonly listening: Listening };
   /** The latencies of a turn, for the log. */
   recordLatency(turn: TurnLatency): void;
   /** A model's answer with its figures, for the log. */

@@ -1,63 +1,25 @@
-import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
-import { dtmfTones } from "../audio/dtmf-tones.ts";
-import { isBackchannel } from "../audio/endpointing.ts";
-import { codecFor } from "../audio/g711.ts";
+import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import type { VoiceActivity } from "../audio/port.ts";
 import type { Recorder } from "../recording/stereo-recorder.ts";
-import { AudioPlayout } from "../transport/audio-playout.ts";
+import type { AudioPlayout } from "../transport/audio-playout.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
-import { bargeIn, type BargeIn, type BargeInOptions } from "./barge-in.ts";
+import type { BargeIn } from "./barge-in.ts";
 import { dtmfCollector, type DtmfCollector } from "./dtmf-collector.ts";
 import type { PipelineHost, SpeechEffect } from "./port.ts";
 import { FillerTimer, IdleWatch } from "./silence-timers.ts";
 import { latencyMeter } from "./turn-latency.ts";
 import { VoicemailBeep } from "./voicemail-beep.ts";
-import type { ProcessorContext, ProcessorEvents, TurnTiming, VoiceProcessor } from "./voice-processor.ts";
+import { voiceParts, type TurnTakingOptions, type VoiceParts } from "./voice-parts.ts";
+import type { ProcessorEvents, TurnTiming, VoiceProcessor } from "./voice-processor.ts";
 
 /** No audio for this many ticks (half a second) counts as silence. A shorter gap is network delay: inserted silence would break its words. */
 const DTX_TICKS = 25;
-/** After our question a backchannel is its answer, even while we still speak. */
-const ASKS = /[?？؟]/u;
-
-/** How turns are taken. `fillers`: short texts for pauses. `dtmf`: how DTMF is sent where the leg has no message for it. */
-export interface TurnTakingOptions {
-  clock: Clock;
-  processor(context: ProcessorContext): VoiceProcessor;
-  fillers: readonly string[];
-  dtmf: "tones" | "command";
-  recorder?(rate: number): Recorder;
-}
-
-const bargeInOn = (
-  { speechSettings: { language } }: PipelineHost,
-  playout: AudioPlayout,
-  processor: VoiceProcessor,
-  how: Pick<BargeInOptions, "now" | "interrupt">,
-): BargeIn =>
-  bargeIn({
-    ...how,
-    playout,
-    transcribing: () => processor.hasPendingSpeech,
-    isBackchannel: (text) => isBackchannel(text, language) && !ASKS.test(playout.spoken),
-  });
-
-/** Sends DTMF by a message of the leg, by the carrier's command, or as tones. */
-const dtmfSender =
-  (mode: TurnTakingOptions["dtmf"], leg: MediaLeg, host: PipelineHost, playTones: (digits: string) => void) =>
-  (digits: string): void => {
-    if (leg.sendDtmf) leg.sendDtmf(digits);
-    else if (mode === "command") host.sendDtmf(digits);
-    else playTones(digits);
-  };
-
 /** Turn-taking on an audio leg: whose turn it is, what a barge-in cuts, and what silence means. */
 export class TurnTaking {
   /** Monotonic ms. */
   readonly #now: () => number;
-  readonly #sendDtmf: (digits: string) => void;
   readonly #host: PipelineHost;
-  readonly #rate: number;
-  readonly #decode: (frame: Uint8Array) => Int16Array;
+  readonly #parts: VoiceParts;
   readonly #playout: AudioPlayout;
   readonly #processor: VoiceProcessor;
   readonly #bargeIn: BargeIn;
@@ -74,21 +36,19 @@ export class TurnTaking {
   #speaking = false;
 
   constructor(o: TurnTakingOptions, leg: MediaLeg, host: PipelineHost, format: AudioFormat, idleSinceMs: number) {
-    const { rate } = format;
-    const codec = codecFor(format.codec);
-    const now = (): number => o.clock.monotonicMs();
-    const recorder = o.recorder?.(rate) ?? null;
-    const played = recorder ? { played: (pcm: Int16Array, at: number) => recorder.played(pcm, at) } : {};
-    this.#now = now;
+    const parts = voiceParts(
+      o,
+      { leg, host, format },
+      { events: this.#processorEvents(), interrupt: () => this.#interrupt() },
+    );
+    this.#now = () => o.clock.monotonicMs();
     this.#host = host;
-    this.#rate = rate;
-    this.#decode = codec.decode;
-    this.recorder = recorder;
-    this.#playout = new AudioPlayout({ leg, clock: o.clock, rate, encode: codec.encode, ...played });
-    this.#processor = o.processor({ host, playout: this.#playout, format, events: this.#processorEvents(), now });
-    this.#bargeIn = bargeInOn(host, this.#playout, this.#processor, { now, interrupt: () => this.#interrupt() });
-    this.#sendDtmf = dtmfSender(o.dtmf, leg, host, (digits) => this.#processor.playAudio(dtmfTones(digits, rate)));
-    this.#beep = new VoicemailBeep(o.clock, host.signals_beep, rate, () => host.dispatch({ type: "beep" }));
+    this.#parts = parts;
+    this.#playout = parts.playout;
+    this.#processor = parts.processor;
+    this.#bargeIn = parts.bargeIn;
+    this.recorder = parts.recorder;
+    this.#beep = new VoicemailBeep(o.clock, host.signals_beep, parts.rate, () => host.dispatch({ type: "beep" }));
     this.#dtmf = dtmfCollector(o.clock, (digits) => this.#callerInput({ type: "dtmf", digits }));
     this.#filler = new FillerTimer(o.fillers);
     this.#idle = new IdleWatch(host.idle_ms, idleSinceMs);
@@ -114,14 +74,14 @@ export class TurnTaking {
   perform(effect: Exclude<SpeechEffect, { type: "end" }>): void {
     if (effect.type === "say") this.#processor.say(effect.text, { interruptible: effect.interruptible });
     else if (effect.type === "think") this.#processor.generate(effect);
-    else if (effect.type === "keys") this.#sendDtmf(effect.digits);
+    else if (effect.type === "keys") this.#parts.sendDtmf(effect.digits);
     else this.#awaitBeep();
   }
 
   /** Audio of the caller. */
   audio(frame: Uint8Array): void {
     this.#missed = 0;
-    this.#callerAudio(this.#decode(frame), frame);
+    this.#callerAudio(this.#parts.decode(frame), frame);
   }
 
   digit(digit: string): void {
@@ -139,7 +99,8 @@ export class TurnTaking {
   tick(): void {
     const now = this.#now();
     // ticks are counted, not time: after a standstill of our own its frames are here at once
-    if (++this.#missed > DTX_TICKS) this.#callerAudio(new Int16Array((this.#rate * FRAME_MS) / MS_PER_SECOND), null);
+    if (++this.#missed > DTX_TICKS)
+      this.#callerAudio(new Int16Array((this.#parts.rate * FRAME_MS) / MS_PER_SECOND), null);
     this.#bargeIn.tick();
     this.#processor.tick();
     this.#playout.tick();
@@ -218,20 +179,21 @@ export class TurnTaking {
 
   #turnEnded(text: string, timing: TurnTiming): void {
     if (this.#ended || this.#beep.awaited) return;
-    if (this.#bargeIn.turnEnded(text)) {
+    const verdict = this.#bargeIn.turnEnded(text);
+    if (verdict === "backchannel") {
       this.#processor.discardTurn();
       return;
     }
     this.#latency.turnEnded(this.#now() - timing.eou_ms, timing);
     this.#dtmf.flush();
-    this.#callerInput({ type: "heard", text });
+    this.#callerInput({ type: "heard", text }, verdict !== "few");
   }
 
-  /** Speech or DTMF of the caller cuts the speech that it interrupts. */
-  #callerInput(event: { type: "heard"; text: string } | { type: "dtmf"; digits: string }): void {
+  /** Speech or DTMF of the caller; `cuts`: it ends the speech that it interrupts. */
+  #callerInput(event: { type: "heard"; text: string } | { type: "dtmf"; digits: string }, cuts = true): void {
     if (this.#ended) return;
-    if (this.sounding && this.#playout.interruptible) this.#interrupt();
-    this.#playout.commitHeard();
+    if (cuts && this.sounding && this.#playout.interruptible) this.#interrupt();
+    if (cuts) this.#playout.commitHeard();
     this.#filler.turnEnded(this.#now());
     this.#host.dispatch(event);
     if (!this.#processor.generating) this.#filler.cancel();

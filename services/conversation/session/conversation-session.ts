@@ -1,4 +1,6 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import { DEFAULT_LISTENING } from "../../../shared/contracts/records/listening-settings.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
@@ -63,6 +65,12 @@ function farEnd({ stoodStill }: Pick<StandstillWatch, "stoodStill">, clock: Serv
     media: (): MediaEnd | null => media,
   };
 }
+
+const speechSettingsOf = ({ language, voice, listening }: TemplateRecord): PipelineHost["speechSettings"] => ({
+  language,
+  voice,
+  listening: { ...DEFAULT_LISTENING, ...listening },
+});
 
 /** Opens the pipeline on media that has joined; never throws. */
 export type OpenPipeline = (host: PipelineHost) => VoicePipeline;
@@ -201,7 +209,7 @@ export class ConversationSession {
       sendDtmf: (digits) => void this.#external.sendDtmf(digits),
       signals_beep: this.#answered.signals_beep,
       idle_ms: template.limits.idle_seconds * MS_PER_SECOND,
-      speechSettings: { language: template.language, voice: template.voice },
+      speechSettings: speechSettingsOf(template),
       recordLatency: (turn) => this.#log.info({ event: "talk.turn_timed", ...turn }, "A turn has been answered."),
       recordAnswer: ({ text, calls, ...figures }) =>
         this.#log.info(

@@ -1,3 +1,5 @@
+import { DEFAULT_LISTENING } from "../../../shared/contracts/records/listening-settings.ts";
+
 /** Ids and values of the examples; a resource has the same ones everywhere. */
 export const SAMPLE = {
   reseller_id: "3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10",
@@ -136,6 +138,7 @@ export const TEMPLATE = {
   evaluation_wait_seconds: 2,
   ...FLOW,
   limits: { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 },
+  listening: DEFAULT_LISTENING,
   ...times,
 };
 /** A configuration in full. */

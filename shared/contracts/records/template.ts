@@ -1,3 +1,4 @@
+import { Listening, ListeningInput } from "./listening-settings.ts";
 import { EngineEnum, ModelUses } from "./models.ts";
 import {
   Clearable,
@@ -177,6 +178,8 @@ const others = {
   voice: Text(100),
   language: Text(35),
   limits: LimitsInput,
+  /** Over audio; absent, and each field that is left out: the defaults. */
+  listening: ListeningInput,
   /** Outcome words that are tried again; absent: the deployment's own list. */
   retry_on: Type.Array(Text(64), { maxItems: 50 }),
   /** The engine of the conversation; absent: the configuration's, then the deployment's. */
@@ -199,7 +202,7 @@ export const TEMPLATE_BYTES = 320 * 1024;
 export const TemplateInput = Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)), ...content });
 export type TemplateInput = Static<typeof TemplateInput>;
 
-/** A change of a template: merged over what it is, `limits` field by field; null gives a field its default back. Its owner never changes. */
+/** A change of a template: merged over what it is, `limits` and `listening` field by field; null gives a field its default back. Its owner never changes. */
 export const TemplatePatch = Patch({
   ...Type.Partial(Type.Object(required)).properties,
   is_active,
@@ -228,6 +231,8 @@ export const TemplateRecord = Type.Object({
   voice: Nullable(UpTo(100)),
   language: UpTo(35),
   limits: Type.Object(LimitsFields),
+  /** Absent: the defaults; the version before does not have it. */
+  listening: Type.Optional(Listening),
   retry_on: Nullable(Type.Array(UpTo(64))),
   engine: Nullable(EngineEnum),
   models: ModelUses,

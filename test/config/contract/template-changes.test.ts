@@ -15,12 +15,14 @@ describe("saving a template", () => {
       merchant_id: `${r}.m`,
       greeting: "Hi.",
       limits: { max_call_seconds: 60, idle_seconds: 5 },
+      listening: { endpointing_ms: 500, backchannels: ["go on"] },
       retry_on: ["busy"],
     });
     const second = await put(asMerchant(r, `${r}.m`), first.id.toUpperCase(), {
       name: "renamed",
       greeting: null,
       limits: { max_call_seconds: 90 },
+      listening: { sensitivity: "low" },
       retry_on: null,
     });
     expect(second).toEqual({
@@ -29,6 +31,7 @@ describe("saving a template", () => {
       name: "renamed",
       greeting: null,
       limits: { ...first.limits, max_call_seconds: 90 },
+      listening: { ...first.listening, endpointing_ms: 500, backchannels: ["go on"], sensitivity: "low" },
       retry_on: null,
       updated_at: second.updated_at,
     });
@@ -49,7 +52,7 @@ describe("saving a template", () => {
       subject: first.id,
       reseller_id: r,
       merchant_id: `${r}.m`,
-      details: { version: 2, fields: ["name", "greeting", "limits", "retry_on"] },
+      details: { version: 2, fields: ["name", "greeting", "limits", "listening", "retry_on"] },
     });
   });
 
@@ -58,6 +61,7 @@ describe("saving a template", () => {
       voice: "anna",
       language: "de-DE",
       limits: { idle_seconds: 3 },
+      listening: { interrupt_after_words: 3 },
       payload_schema: { type: "object" },
       evaluators: [{ name: "polite", question: "Was the caller polite?" }],
       engine: "realtime",
@@ -69,6 +73,7 @@ describe("saving a template", () => {
       voice: null,
       language: null,
       limits: null,
+      listening: null,
       payload_schema: null,
       evaluators: null,
       engine: null,
@@ -80,6 +85,7 @@ describe("saving a template", () => {
       voice: null,
       language: "en-US",
       limits: { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 },
+      listening: { interrupt_after_words: 1 },
       payload_schema: null,
       evaluators: [],
       engine: null,

@@ -1,3 +1,4 @@
+import { DEFAULT_LISTENING } from "../../../shared/contracts/records/listening-settings.ts";
 import { startModels } from "../../../local/models/server.ts";
 import { createDecoder, encodeSpeech } from "../../../local/speech/modem.ts";
 import type { PipelineHost, VoicePipeline } from "../../../services/conversation/pipelines/port.ts";
@@ -79,7 +80,7 @@ async function talked(
     signals_beep: true,
     idle_ms: 8000,
     preview: (event) => step(FLOW, state, withSaid(event)).effects,
-    speechSettings: { language: "en-US", voice: null },
+    speechSettings: { language: "en-US", voice: null, listening: DEFAULT_LISTENING },
     recordLatency: () => undefined,
     recordAnswer: () => undefined,
     recordError: (code) => {

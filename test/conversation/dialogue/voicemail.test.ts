@@ -1,3 +1,4 @@
+import { DEFAULT_LISTENING } from "../../../shared/contracts/records/listening-settings.ts";
 import { beepWait } from "../../../services/conversation/pipelines/beep-wait.ts";
 import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
 import type { PipelineHost } from "../../../services/conversation/pipelines/port.ts";
@@ -203,7 +204,7 @@ describe("the engine at a machine", () => {
       recordAnswer: () => undefined,
       recordError: () => undefined,
       preview: () => [],
-      speechSettings: { language: "en-US", voice: null },
+      speechSettings: { language: "en-US", voice: null, listening: DEFAULT_LISTENING },
       recordLatency: () => undefined,
     };
     const aborted: string[] = [];

@@ -1,3 +1,4 @@
+import { DEFAULT_LISTENING } from "../../../shared/contracts/records/listening-settings.ts";
 import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
 import { plainText } from "../../../services/conversation/pipelines/llm-runner.ts";
 import type { SpeechEffect, PipelineHost } from "../../../services/conversation/pipelines/port.ts";
@@ -86,7 +87,7 @@ function open(over: Partial<PipelineHost> = {}) {
     recordAnswer: () => undefined,
     recordError: (c) => faults.push(c),
     preview: () => [],
-    speechSettings: { language: "en-US", voice: null },
+    speechSettings: { language: "en-US", voice: null, listening: DEFAULT_LISTENING },
     recordLatency: () => undefined,
     ...over,
   };

@@ -30,6 +30,7 @@ const openStt = (
     model: models.transcription,
     rate,
     language: host.speechSettings.language,
+    listening: host.speechSettings.listening,
     early: preemptive,
     now,
     expectsShort: () => host.dtmfCollection() !== null,

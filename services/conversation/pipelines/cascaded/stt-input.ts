@@ -1,9 +1,10 @@
 import { MS_PER_SECOND } from "../../../../shared/time/clock.ts";
+import type { Listening } from "../../../../shared/contracts/records/listening-settings.ts";
 import { ModelError, type Transcription, type TranscriptionModel } from "../../providers/port.ts";
 import type { VoiceActivity, Pcm } from "../../audio/port.ts";
 import { preRoll } from "../../audio/pre-roll.ts";
 import { energyVad, type Vad } from "../../audio/vad.ts";
-import { MIN_WAIT_MS, turnWaitMs } from "../../audio/endpointing.ts";
+import { turnWaitMs } from "../../audio/endpointing.ts";
 import { TurnBounds } from "./turn-bounds.ts";
 import type { TurnTiming } from "../voice-processor.ts";
 
@@ -37,6 +38,7 @@ export interface SttInputOptions {
   model: TranscriptionModel;
   rate: number;
   language: string;
+  listening: Pick<Listening, "endpointing_ms" | "max_wait_ms" | "sensitivity">;
   early: boolean;
   now(): number;
   events: SttEvents;
@@ -75,7 +77,7 @@ export class SttInput {
 
   constructor(o: SttInputOptions) {
     this.#o = o;
-    this.#vad = energyVad({ rate: o.rate });
+    this.#vad = energyVad({ rate: o.rate, sensitivity: o.listening.sensitivity });
     this.#preRoll = preRoll((o.rate * PRE_ROLL_MS) / MS_PER_SECOND);
   }
 
@@ -126,7 +128,7 @@ export class SttInput {
   }
 
   #begin(): void {
-    const { model, rate, language, events } = this.#o;
+    const { model, rate, language, events, listening } = this.#o;
     const bounds = new TurnBounds(this.#continues);
     const stream = model.open({
       rate,
@@ -149,7 +151,7 @@ export class SttInput {
       latest: "",
       lost: null,
       text: null,
-      wait_ms: MIN_WAIT_MS,
+      wait_ms: listening.endpointing_ms,
       stt_ms: 0,
       failed: null,
       midTranscribed: false,
@@ -176,20 +178,21 @@ export class SttInput {
   }
 
   #silenceContinues(turn: Turn, { silence_ms }: VoiceActivity): void {
+    const { endpointing_ms } = this.#o.listening;
     const early = this.#o.early && turn.transcriptions < MAX_EARLY_TRANSCRIPTIONS;
     if (
       turn.transcribedVersion !== turn.version &&
       !turn.transcribing &&
-      silence_ms >= (early ? EARLY_TRANSCRIPTION_MS : MIN_WAIT_MS)
+      silence_ms >= (early ? EARLY_TRANSCRIPTION_MS : endpointing_ms)
     )
       void this.#transcribe(turn, true);
-    if (turn.failed !== null && silence_ms >= MIN_WAIT_MS) {
+    if (turn.failed !== null && silence_ms >= endpointing_ms) {
       const code = turn.failed;
       this.discardTurn();
       this.#o.events.sttFailed(code);
       return;
     }
-    const wait_ms = turn.bounds.long ? MIN_WAIT_MS : Math.max(turn.wait_ms, MIN_WAIT_MS);
+    const wait_ms = turn.bounds.long ? endpointing_ms : turn.wait_ms;
     if (turn.text === null || silence_ms < wait_ms) return;
     const { text, stt_ms } = turn;
     this.discardTurn();
@@ -238,7 +241,8 @@ export class SttInput {
     if (text !== "") this.#o.events.partialTranscript(text);
     if (!paused || turn.version !== version || this.#turn !== turn) return;
     turn.text = text;
-    turn.wait_ms = turnWaitMs({ text, language: this.#o.language, expects_short: this.#o.expectsShort() });
+    const { language, listening, expectsShort } = this.#o;
+    turn.wait_ms = turnWaitMs({ text, language, expects_short: expectsShort(), ...listening });
     if (text !== "") this.#o.events.probableTurn(text);
   }
 }

@@ -1,11 +1,11 @@
+import type { Listening } from "../../../../shared/contracts/records/listening-settings.ts";
 import { turnWaitMs } from "../../audio/endpointing.ts";
 import type { VoiceActivity } from "../../audio/port.ts";
 import type { TurnTiming } from "../voice-processor.ts";
 
 /** Longest wait for the words of a turn after its end. */
 const WORDS_MS = 5000;
-/** Longest delay of a turn that sounds unfinished. It starts anew when the caller goes on speaking. */
-const MAX_HOLD_MS = 2500;
+/** Longest delay of a turn that sounds unfinished while the caller goes on speaking; it starts anew with their words. */
 const MAX_SPEAKING_HOLD_MS = 10_000;
 
 /** Events of the caller's speech. */
@@ -36,6 +36,7 @@ interface Known {
 /** How turns are put together. */
 export interface CallerTurnsOptions {
   readonly language: string;
+  readonly listening: Pick<Listening, "endpointing_ms" | "max_wait_ms">;
   now(): number;
   expectsShort(): boolean;
   readonly events: TurnEvents;
@@ -99,9 +100,9 @@ export class CallerTurns {
       this.#release();
       return;
     }
-    const { language, now, expectsShort, events } = this.#o;
+    const { language, listening, now, expectsShort, events } = this.#o;
     const all = this.#joined(text);
-    const wait_ms = turnWaitMs({ text: all, language, expects_short: expectsShort() });
+    const wait_ms = turnWaitMs({ text: all, language, expects_short: expectsShort(), ...listening });
     this.#known = {
       items: [...(this.#known?.items ?? []), item_id],
       text: all,
@@ -155,7 +156,8 @@ export class CallerTurns {
     const now = this.#o.now();
     const held = now - known.known_at;
     const speaks = this.#silence_ms === 0;
-    if (this.#silence_ms < known.wait_ms && held < (speaks ? MAX_SPEAKING_HOLD_MS : MAX_HOLD_MS)) return;
+    if (this.#silence_ms < known.wait_ms && held < (speaks ? MAX_SPEAKING_HOLD_MS : this.#o.listening.max_wait_ms))
+      return;
     this.#known = null;
     this.#telling = known.items;
     this.#o.events.turnEnded(known.text, {

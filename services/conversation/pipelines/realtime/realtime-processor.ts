@@ -66,7 +66,7 @@ class RealtimeProcessor implements VoiceProcessor {
     this.#o = o;
     this.#context = context;
     this.#wire = wireAudio(format);
-    this.#vad = energyVad({ rate: format.rate });
+    this.#vad = energyVad({ rate: format.rate, sensitivity: host.speechSettings.listening.sensitivity });
     this.#activity = this.#vad.push(new Int16Array(format.rate / FRAMES_PER_SECOND));
     const failed = (code: string): void => this.#failed(code);
     this.#connection = (o.connect ?? realtimeConnection)(o.address, {
@@ -80,6 +80,7 @@ class RealtimeProcessor implements VoiceProcessor {
     this.#output = new RealtimeOutput({ context, dialect, wire: this.#wire, session: this.#session, send, failed });
     this.#turns = new CallerTurns({
       language: host.speechSettings.language,
+      listening: host.speechSettings.listening,
       now: () => context.now(),
       expectsShort: () => host.dtmfCollection() !== null,
       events: this.#turnEvents(send),
