@@ -37,6 +37,7 @@ test("every entry of the waiting lane is there, and none is named twice", () => 
 interface Ran {
   name: string;
   nice: number;
+  pid: number;
   began: number;
   over: number;
 }
@@ -48,7 +49,7 @@ const testFile = (name: string, results: string, beside: readonly string[]): str
   const began = (name) => ${JSON.stringify(results)} + "-" + name.replace("/", "-");
   const rest = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   test("${name}", async () => {
-    const ran = { name: "${name}", nice: getPriority(), began: Date.now() };
+    const ran = { name: "${name}", nice: getPriority(), pid: process.pid, began: Date.now() };
     writeFileSync(began("${name}"), "");
     const until = Date.now() + ${MEET_MS};
     while (!${JSON.stringify(beside)}.every((other) => existsSync(began(other)))) {
@@ -59,15 +60,14 @@ const testFile = (name: string, results: string, beside: readonly string[]): str
     appendFileSync(${JSON.stringify(results)}, JSON.stringify({ ...ran, over: Date.now() }) + "\\n");
   });`;
 
-test("files that start the product run beside the others, the longest first, only so many at a time, and more when nothing is left to compute", async () => {
+/** Runs such test files in two processes: what they wrote down, by when they began. `beside`: whom each of them waits for. */
+async function run(files: Readonly<Record<string, readonly string[]>>): Promise<Ran[]> {
   const folder = mkdtempSync(join(tmpdir(), "callagent-lanes-"));
   try {
     const results = join(folder, "results");
-    const names = ["chaos/some-fault", "chaos/several-replicas", "chaos/crash-points", "leads/a", "leads/b", "leads/c"];
-    const last = ["e2e/one", "e2e/other"];
-    for (const name of [...names, ...last]) {
+    for (const [name, beside] of Object.entries(files)) {
       mkdirSync(join(folder, "test", name, ".."), { recursive: true });
-      writeFileSync(join(folder, "test", `${name}.test.mjs`), testFile(name, results, last.includes(name) ? last : []));
+      writeFileSync(join(folder, "test", `${name}.test.mjs`), testFile(name, results, beside));
     }
     const config = {
       rootDir: folder,
@@ -79,33 +79,38 @@ test("files that start the product run beside the others, the longest first, onl
     };
     const args = [...JEST, "--maxWorkers=2", "--config", JSON.stringify(config)];
     await promisify(execFile)(process.execPath, args, { timeout: LIMIT_MS });
-    const ran = readFileSync(results, "utf8")
+    return readFileSync(results, "utf8")
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as Ran)
       .sort((a, b) => a.began - b.began);
-    const computing = ran.filter(({ name }) => name.startsWith("leads/"));
-    const computed = Math.max(...computing.map(({ over }) => over));
-    const inLanes = ran.filter(({ name }) => !name.startsWith("leads/"));
-    const waiting = inLanes.filter(({ name }) => name.startsWith("chaos/"));
-    expect(waiting.map(({ name }) => name)).toEqual([
-      "chaos/crash-points",
-      "chaos/several-replicas",
-      "chaos/some-fault",
-    ]);
-    for (const [i, one] of inLanes.slice(1).entries())
-      expect(one.began).toBeGreaterThanOrEqual(Math.min(inLanes[i]!.over, computed));
-    expect(
-      inLanes
-        .slice(-2)
-        .map(({ name }) => name)
-        .sort(),
-    ).toEqual(last);
-    expect(computing.map(({ name }) => name).sort()).toEqual(["leads/a", "leads/b", "leads/c"]);
-    const own = Math.min(...waiting.map(({ nice }) => nice));
-    expect(waiting.map(({ nice }) => nice - own)).toEqual([0, 0, 0]);
-    expect(computing.map(({ nice }) => nice)).toEqual(computing.map(() => Math.max(own, COMPUTING_NICE)));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+const named = (ran: readonly Ran[]) => ran.map(({ name }) => name);
+
+test("files that start the product run beside the others, the longest first, only so many at a time, and more when nothing is left to compute", async () => {
+  const last = ["e2e/one", "e2e/other"];
+  const names = ["chaos/some-fault", "chaos/several-replicas", "chaos/crash-points", "leads/a", "leads/b", "leads/c"];
+  // the last two wait for each other
+  const ran = await run(Object.fromEntries([...names, ...last].map((name) => [name, last.includes(name) ? last : []])));
+  const computing = ran.filter(({ name }) => name.startsWith("leads/"));
+  const computed = Math.max(...computing.map(({ over }) => over));
+  const inLanes = ran.filter(({ name }) => !name.startsWith("leads/"));
+  const waiting = inLanes.filter(({ name }) => name.startsWith("chaos/"));
+  expect(named(waiting)).toEqual(["chaos/crash-points", "chaos/several-replicas", "chaos/some-fault"]);
+  for (const [i, one] of inLanes.slice(1).entries())
+    expect(one.began).toBeGreaterThanOrEqual(Math.min(inLanes[i]!.over, computed));
+  expect(named(inLanes)).toEqual(expect.arrayContaining(last));
+  expect(named(computing).sort()).toEqual(["leads/a", "leads/b", "leads/c"]);
+  const own = Math.min(...waiting.map(({ nice }) => nice));
+  expect(waiting.map(({ nice }) => nice - own)).toEqual([0, 0, 0]);
+  expect(computing.map(({ nice }) => nice)).toEqual(computing.map(() => Math.max(own, COMPUTING_NICE)));
+});
+
+test("a lane with nothing of its own takes a share of what computes", async () => {
+  const ran = await run(Object.fromEntries(Array.from("abcdefgh", (letter) => [`leads/${letter}`, []])));
+  expect(ran).toHaveLength(8);
+  expect(new Set(ran.map(({ pid }) => pid)).size).toBe(2);
 });
