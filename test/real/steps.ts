@@ -26,7 +26,7 @@ export const STEPS: Record<string, readonly Step[]> = {
   ],
   nats: [
     jestStep("bus", true, ["test/e2e/signed-bus.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
-    jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"]),
+    jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"], { FAULTS: "all" }),
   ],
   speech: [speechStep],
   schemathesis: [
