@@ -1,3 +1,5 @@
+import { BandPower, noiseFloor, type StepPower } from "./detection/bands.ts";
+import { PitchSearch, Voicing } from "./detection/pitch.ts";
 import type { VoiceActivity, Pcm } from "./port.ts";
 
 /** Audio is analysed in steps of this length, whatever the length of the frames. */
@@ -5,24 +7,27 @@ const STEP_MS = 10;
 /** Speech begins after this long, of which this much must be sound; anything shorter is a click. */
 const START_MS = 80;
 const START_SOUND_MS = 60;
+/** A sound may have gone on for long before a voice was found in it: the voice is no older than this. */
+const LONGEST_ONSET_MS = 400;
 /** Silence that ends speech. */
 const STOP_MS = 300;
 /** A shorter pause belongs to the sound: between syllables, before a plosive. */
 const GAP_MS = 40;
-/** Minimum statistics: the quietest step of the last second gives the noise floor, for speech dips more often. Longer, it would be late where noise swells. */
-const FLOOR_BLOCKS = 20;
-const BLOCK_STEPS = 5;
-/** The quietest step of noise lies about this far below its mean. */
-const FLOOR_BIAS_DB = 2.5;
-/** The noise floor is never lower. It has no upper bound: noise as loud as speech is noise. */
-const FLOOR_MIN_DB = -60;
-/** Speech begins this far above the noise and continues while it stays above the second threshold. */
-const ONSET_DB = 6;
-const HOLD_DB = 4;
+/** Sound without a pitch belongs to the voice before it for so long: fricatives, and words that noise hides. */
+const UNVOICED_MS = 300;
+/** The quietest step of noise lies about this far below its mean; a narrow band varies more. */
+const LOW_BIAS_DB = 4;
+const HIGH_BIAS_DB = 3;
+/** The noise floor of a band is never lower. It has no upper bound: noise as loud as speech is noise. */
+const FLOOR_MIN_DB = -63;
+/** Speech begins this far above the noise of a band and continues while it stays above the second threshold. */
+const ONSET_DB = 5.5;
+const HOLD_DB = 3.5;
 /** So much louder than usual a voice has to set in, dB. */
 const SENSITIVITY_DB = { low: 4, normal: 0, high: -2 } as const;
 /** Speech into a telephone is never quieter. */
 const ONSET_MIN_DB = -45;
+const HOLD_MIN_DB = -47;
 /** Sound so far below the loudest of whoever holds the telephone is somebody else: a television, people at the next table. */
 const NEAR_ONSET_DB = 12;
 const NEAR_HOLD_DB = 13;
@@ -33,27 +38,22 @@ const TALKER_SHARE = 0.1;
 
 const FULL_SCALE = 32_768 ** 2;
 const ratioOf = (db: number): number => 10 ** (db / 10);
-const BIAS = ratioOf(FLOOR_BIAS_DB);
 const [ONSET, HOLD] = [ratioOf(ONSET_DB), ratioOf(HOLD_DB)];
 const [NEAR_ONSET, NEAR_HOLD] = [ratioOf(-NEAR_ONSET_DB), ratioOf(-NEAR_HOLD_DB)];
 const FLOOR_MIN = FULL_SCALE * ratioOf(FLOOR_MIN_DB);
 const ONSET_MIN = FULL_SCALE * ratioOf(ONSET_MIN_DB);
-const HOLD_MIN = ONSET_MIN * ratioOf(HOLD_DB - ONSET_DB);
+const HOLD_MIN = ONSET_MIN * ratioOf(HOLD_MIN_DB - ONSET_MIN_DB);
 const DECAY = ratioOf((-TALKER_DECAY_DB * STEP_MS) / 1000);
 
-/** Tracks the power of the noise floor, step by step. */
-function noiseFloor(): (power: number) => number {
-  const blocks = new Float64Array(FLOOR_BLOCKS).fill(Infinity);
-  // what a call begins with is noise until it dips: background noise must not interrupt the greeting
-  let [floor, lowest, steps] = [Infinity, Infinity, 0];
-  return (power) => {
-    lowest = Math.min(lowest, power);
-    steps += 1;
-    if (steps % BLOCK_STEPS !== 0) return floor;
-    blocks[(steps / BLOCK_STEPS) % FLOOR_BLOCKS] = lowest;
-    lowest = Infinity;
-    floor = Math.max(blocks.reduce((a, b) => Math.min(a, b)) * BIAS, FLOOR_MIN);
-    return floor;
+/** Tells steps that stand out of the noise in a band; the mean of two steps evens out the peaks of noise, the step itself keeps the end of a sound sharp. */
+function bandAboveNoise(bias_db: number): (power: number, above: number) => boolean {
+  const floorAfter = noiseFloor({ bias: ratioOf(bias_db), least: FLOOR_MIN });
+  let before = 0;
+  return (power, above) => {
+    const mark = floorAfter(power) * above;
+    const audible = power > mark && (power + before) / 2 > mark;
+    before = power;
+    return audible;
   };
 }
 
@@ -80,40 +80,57 @@ function nearTalker() {
 }
 
 /** Hysteresis in level and in time over the power of each step. All times are ms of audio. */
-function detector(margin: number) {
-  const floorAfter = noiseFloor();
+function detector(voicing: Voicing, margin: number) {
+  const lowAboveNoise = bandAboveNoise(LOW_BIAS_DB);
+  const highAboveNoise = bandAboveNoise(HIGH_BIAS_DB);
   const talker = nearTalker();
+  const pitch = new PitchSearch(voicing);
   let state: "silence" | "candidate" | "voice" = "silence";
   let [now, onset, sound, before] = [0, 0, 0, 0];
   /** End of the last sound, and of the last sound of speech. */
   let [lastSound, lastVoice] = [0, -Infinity];
 
-  function onSound(): void {
-    if (state === "silence") [state, onset, sound] = ["candidate", now - STEP_MS, 0];
+  function begun(): void {
+    if (state === "silence") {
+      [state, onset, sound] = ["candidate", now - STEP_MS, 0];
+      voicing.begin();
+    }
     sound += STEP_MS;
     lastSound = now;
-    if (state === "candidate" && now - onset >= START_MS && sound >= START_SOUND_MS) state = "voice";
-    if (state === "voice") lastVoice = now;
   }
-  /** What is louder is speech: above the noise, above what a telephone carries, and as near as the talker. */
-  const markAfter = (power: number): number => {
-    const floor = floorAfter(power);
-    talker.step(power, state === "voice" && now - lastVoice <= GAP_MS);
-    return state === "silence"
-      ? Math.max(floor * ONSET, ONSET_MIN, talker.power * NEAR_ONSET) * margin
-      : Math.max(floor * HOLD, HOLD_MIN, talker.power * NEAR_HOLD);
+  function heard(audible: boolean): void {
+    if (audible) begun();
+    pitch.step(audible);
+    if (!audible) return;
+    if (state === "candidate" && now - onset >= START_MS && sound >= START_SOUND_MS && pitch.found) {
+      state = "voice";
+      onset = Math.max(onset, now - LONGEST_ONSET_MS);
+    }
+    // what goes on without a pitch is another sound than the voice before it
+    if (state === "voice" && pitch.missing * STEP_MS <= UNVOICED_MS) lastVoice = now;
+  }
+  /** Speech is above the noise, above what a telephone carries, and as near as the talker. */
+  const audible = ({ all, low, high }: StepPower): boolean => {
+    const silent = state === "silence";
+    const above = silent ? ONSET * margin : HOLD;
+    // both bands learn from each step
+    const inLow = lowAboveNoise(low, above);
+    const inHigh = highAboveNoise(high, above);
+    const near = silent
+      ? Math.max(ONSET_MIN, talker.power * NEAR_ONSET) * margin
+      : Math.max(HOLD_MIN, talker.power * NEAR_HOLD);
+    const loud = all > near && (all + before) / 2 > near;
+    before = all;
+    return (inLow || inHigh) && loud;
   };
 
   return {
     talker,
-    step(power: number): void {
+    step(power: StepPower): void {
       now += STEP_MS;
-      const mark = markAfter(power);
-      // the mean of two steps evens out peaks of noise; the step itself keeps the end of a sound sharp
-      const audible = power > mark && (power + before) / 2 > mark;
-      before = power;
-      if (audible) onSound();
-      else if (now - lastSound >= (state === "voice" ? STOP_MS : GAP_MS)) state = "silence";
+      talker.step(power.all, state === "voice" && now - lastVoice <= GAP_MS);
+      heard(audible(power));
+      if (state === "voice" ? now - lastVoice >= STOP_MS : now - lastSound >= GAP_MS) state = "silence";
     },
     activity(): VoiceActivity {
       const quiet = now - lastVoice;
@@ -133,21 +150,18 @@ export interface VadOptions {
   sensitivity?: keyof typeof SENSITIVITY_DB;
 }
 
-/** Detects the speech of whoever holds the telephone, frame by frame (5 to 100 ms long), by its level above noise and other voices; takes microseconds a frame and keeps no audio. */
+/** Detects the speech of whoever holds the telephone, frame by frame (5 to 100 ms long), by its level above noise and other voices and by its pitch; takes microseconds a frame and keeps no audio. */
 export function energyVad({ rate, sensitivity = "normal" }: VadOptions) {
   const stepSamples = Math.round((rate * STEP_MS) / 1000);
-  const detect = detector(ratioOf(SENSITIVITY_DB[sensitivity]));
-  // sums of the incomplete step
-  let [sum, squares, filled] = [0, 0, 0];
+  const voicing = new Voicing(rate);
+  const detect = detector(voicing, ratioOf(SENSITIVITY_DB[sensitivity]));
+  const bands = new BandPower(rate);
   return {
     push(pcm: Pcm): VoiceActivity {
       for (let i = 0; i < pcm.length; i++) {
         const sample = pcm[i] ?? 0;
-        sum += sample;
-        squares += sample * sample;
-        if (++filled < stepSamples) continue;
-        detect.step((squares - (sum * sum) / filled) / filled);
-        sum = squares = filled = 0;
+        voicing.push(sample);
+        if (bands.add(sample) === stepSamples) detect.step(bands.take());
       }
       return detect.activity();
     },

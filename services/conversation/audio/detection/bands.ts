@@ -1,0 +1,71 @@
+/** Noise fills its band, a voice stands out where it is strongest: below this frequency, or above it. Hz. */
+const SPLIT_HZ = 1170;
+/** Minimum statistics: the quietest step of the last second gives the noise floor, for speech dips more often. Longer, it would be late where noise swells. */
+const FLOOR_BLOCKS = 20;
+const BLOCK_STEPS = 5;
+
+/** The power of one step, of full scale squared: of all of it, and of its bands. */
+export interface StepPower {
+  readonly all: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Splits samples into two bands and sums their power. Pure. */
+export class BandPower {
+  readonly #share: number;
+  #first = 0;
+  #second = 0;
+  #count = 0;
+  #sum = 0;
+  #squares = 0;
+  #lowSum = 0;
+  #low = 0;
+  #high = 0;
+
+  constructor(rate: number) {
+    this.#share = 1 - Math.exp((-2 * Math.PI * SPLIT_HZ) / rate);
+  }
+
+  /** Adds a sample; gives how many make up the step so far. */
+  add(sample: number): number {
+    this.#first += this.#share * (sample - this.#first);
+    this.#second += this.#share * (this.#first - this.#second);
+    const low = this.#second;
+    const high = sample - low;
+    this.#sum += sample;
+    this.#squares += sample * sample;
+    this.#lowSum += low;
+    this.#low += low * low;
+    this.#high += high * high;
+    return ++this.#count;
+  }
+
+  /** The power of the step, which is over; an offset of all samples has none. */
+  take(): StepPower {
+    const n = this.#count;
+    const power = {
+      all: (this.#squares - this.#sum ** 2 / n) / n,
+      low: (this.#low - this.#lowSum ** 2 / n) / n,
+      high: this.#high / n,
+    };
+    this.#sum = this.#squares = this.#lowSum = this.#low = this.#high = this.#count = 0;
+    return power;
+  }
+}
+
+/** Tracks the noise floor of a band, step by step. `bias`: noise is on its mean so many times as powerful as its quietest step. */
+export function noiseFloor({ bias, least }: { bias: number; least: number }): (power: number) => number {
+  const blocks = new Float64Array(FLOOR_BLOCKS).fill(Infinity);
+  // what a call begins with is noise until it dips: background noise must not interrupt the greeting
+  let [floor, lowest, steps] = [Infinity, Infinity, 0];
+  return (power) => {
+    lowest = Math.min(lowest, power);
+    steps += 1;
+    if (steps % BLOCK_STEPS !== 0) return floor;
+    blocks[(steps / BLOCK_STEPS) % FLOOR_BLOCKS] = lowest;
+    lowest = Infinity;
+    floor = Math.max(blocks.reduce((a, b) => Math.min(a, b)) * bias, least);
+    return floor;
+  };
+}
