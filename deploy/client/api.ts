@@ -820,8 +820,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Join the real-time session of a lead: not available in this version, answers 501
-         * @description Roles: admin, reseller, merchant, user. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
+         * Join the real-time session of a lead (RTC modes): where its client connects, and a token for one use within two minutes
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
          */
         readonly post: operations["leads.join"];
         readonly delete?: never;
@@ -1022,7 +1022,7 @@ export interface components {
             readonly status: number;
             readonly detail: string;
             /** @enum {string} */
-            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
+            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_OVER" | "SESSION_HELD" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
             /** @description Also in the X-Request-Id header; name it when you ask for help. */
             readonly request_id: string;
             readonly errors?: readonly {
@@ -1757,6 +1757,7 @@ export interface components {
                 readonly max_call_seconds?: number;
                 readonly idle_seconds?: number;
                 readonly max_age_seconds?: number;
+                readonly rtc_join_timeout_seconds?: number;
             };
             readonly listening?: {
                 readonly endpointing_ms?: number;
@@ -1938,6 +1939,7 @@ export interface components {
                 readonly max_call_seconds: number;
                 readonly idle_seconds: number;
                 readonly max_age_seconds: number;
+                readonly rtc_join_timeout_seconds?: number;
             };
             readonly listening?: {
                 readonly endpointing_ms: number;
@@ -2128,6 +2130,7 @@ export interface components {
                     readonly max_call_seconds: number;
                     readonly idle_seconds: number;
                     readonly max_age_seconds: number;
+                    readonly rtc_join_timeout_seconds?: number;
                 };
                 readonly listening?: {
                     readonly endpointing_ms: number;
@@ -2318,6 +2321,7 @@ export interface components {
                 readonly max_call_seconds: number;
                 readonly idle_seconds: number;
                 readonly max_age_seconds: number;
+                readonly rtc_join_timeout_seconds?: number;
             };
             readonly listening?: {
                 readonly endpointing_ms: number;
@@ -2501,6 +2505,7 @@ export interface components {
                 readonly max_call_seconds?: number;
                 readonly idle_seconds?: number;
                 readonly max_age_seconds?: number;
+                readonly rtc_join_timeout_seconds?: number;
             } | null;
             readonly listening?: {
                 readonly endpointing_ms?: number;
@@ -2681,6 +2686,7 @@ export interface components {
                 readonly max_call_seconds: number;
                 readonly idle_seconds: number;
                 readonly max_age_seconds: number;
+                readonly rtc_join_timeout_seconds?: number;
             };
             readonly listening?: {
                 readonly endpointing_ms: number;
@@ -2871,6 +2877,7 @@ export interface components {
                     readonly max_call_seconds: number;
                     readonly idle_seconds: number;
                     readonly max_age_seconds: number;
+                    readonly rtc_join_timeout_seconds?: number;
                 };
                 readonly listening?: {
                     readonly endpointing_ms: number;
@@ -3619,7 +3626,15 @@ export interface components {
             /** Format: date-time */
             readonly created_at: string;
         };
-        readonly LeadsJoinResponse: Record<string, never>;
+        readonly LeadsJoinResponse: {
+            /** @enum {unknown} */
+            readonly transport: "websocket";
+            readonly url: string;
+            readonly token: string;
+            readonly room_name: string;
+            /** Format: date-time */
+            readonly expires_at: string;
+        };
         readonly LeadsSpeakRequest: {
             readonly text: string;
         };

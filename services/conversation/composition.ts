@@ -9,12 +9,17 @@ import { webRequester } from "./providers/web-request.ts";
 import { sessionRecordings } from "./recording/session-recordings.ts";
 import { compiledTemplates, type CompiledTemplate } from "./session/compiled-templates.ts";
 import type { FarewellSpeech } from "./pipelines/goodbyes.ts";
-import { frameClock } from "./transport/frame-clock.ts";
+import { frameClock, type FrameClock } from "./transport/frame-clock.ts";
 import { liveConversations, type MediaAttachment } from "./session/live-conversations.ts";
 import { attachAudioLeg, attachTextLeg } from "./session/media-attachment.ts";
 import { preparedSessions } from "./session/prepared-sessions.ts";
 import { sessionSchema, type PlannedSession } from "./session/sessions.model.ts";
 import { sessionsRepository } from "./session/sessions.repository.ts";
+import { BROWSER } from "../../shared/contracts/records/session.ts";
+import type { PipelineFactory } from "./pipelines/port.ts";
+import { browserSessions, type BrowserSessions } from "./browser/browser-sessions.ts";
+import { mediaAddresses } from "./browser/media-addresses.ts";
+import type { MediaLeg } from "./transport/port.ts";
 import { standstillWatch } from "./session/standstill-watch.ts";
 import { xmlDrivenConversations } from "./session/xml-driven-conversations.ts";
 import { StreamLeg } from "./transport/stream-leg.ts";
@@ -26,6 +31,34 @@ export const MAX_CONVERSATIONS = 400;
 /** Where carriers find the media server: the public address, or on a port taken at random the local one. */
 const publicUrl = (configured: string, askedPort: number, port: number): string =>
   askedPort === 0 && configured === VARIABLES.PUBLIC_WS_URL.default ? `ws://127.0.0.1:${port}` : configured;
+
+/** What media are attached with. */
+interface AttachmentParts extends ReturnType<typeof pipelines> {
+  clock: ServiceDeps["clock"];
+  models: DeploymentModels;
+  beats: FrameClock;
+  browsers: BrowserSessions;
+}
+
+/** The pipeline that a session was prepared for, on its socket. Of media that nothing is known of, text is spoken on if any. */
+function attachments({ clock, models, beats, browsers, textRelay, audio }: AttachmentParts) {
+  const speechOf = ({ template }: CompiledTemplate): FarewellSpeech | null => {
+    try {
+      return { clock, frames: beats, speech: models.cascade(template).speech };
+    } catch {
+      return null; // the deployment synthesises no speech
+    }
+  };
+
+  return (socket: WebSocket, doc: PlannedSession | null): MediaAttachment => {
+    if (doc === null || doc.engine === "relay") return attachTextLeg(textRelayLeg(socket), textRelay, clock);
+    const open = (template: CompiledTemplate): PipelineFactory<MediaLeg> => audio(template, doc);
+    if (doc.provider !== BROWSER) return attachAudioLeg(new StreamLeg(socket, doc.stream), open, clock, speechOf);
+    const leg = browsers.begin(doc._id, socket);
+    const show: MediaAttachment["show"] = ({ transcript, node }) => leg.show(transcript, node);
+    return { ...attachAudioLeg(leg, open, clock, speechOf), show };
+  };
+}
 
 /** All parts of the conversation service, wired. `mediaPort`: the media server's port, once it listens. */
 export function composition(deps: ServiceDeps, mediaPort: () => number | undefined) {
@@ -59,34 +92,28 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
     most: MAX_CONVERSATIONS,
     leave: () => leaving.abort(),
   });
-  const xmlDriven = xmlDrivenConversations({
-    bus,
-    env,
-    clock,
-    node_id,
-    sessions,
-    templates,
-    prepared,
-    conversations,
-    pipeline: textRelay,
-  });
+  const own = { bus, env, clock, node_id, sessions, templates, prepared };
+  const xmlDriven = xmlDrivenConversations({ ...own, conversations, pipeline: textRelay });
   const warmer = speechCacheWarmer({ clock, speech: (template) => models.cascade(template).speech });
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, mediaPort() ?? env.MEDIA_PORT);
-  const preparation = { env, clock, ids, sessions, prepared, templates, warmer, url };
+  const addresses = mediaAddresses({ clock, ids, url });
+  const isFull = (): boolean => conversations.calls() >= MAX_CONVERSATIONS;
+  const preparation = { env, clock, sessions, prepared, templates, warmer, addresses, full: isFull };
+  const browsers = browserSessions({ clock, sessions, prepared, addresses, most: MAX_CONVERSATIONS });
 
-  const speechOf = ({ template }: CompiledTemplate): FarewellSpeech | null => {
-    try {
-      return { clock, frames: beats, speech: models.cascade(template).speech };
-    } catch {
-      return null; // the deployment synthesises no speech
-    }
+  const attach = attachments({ clock, models, beats, browsers, textRelay, audio });
+
+  return {
+    browsers,
+    sessions,
+    prepared,
+    evaluations,
+    recordings,
+    conversations,
+    xmlDriven,
+    warmer,
+    preparation,
+    url,
+    attach,
   };
-
-  /** The pipeline that a session was prepared for, on its socket. Of media that nothing is known of, text is spoken on if any. */
-  const attach = (socket: WebSocket, doc: PlannedSession | null): MediaAttachment =>
-    doc === null || doc.engine === "relay"
-      ? attachTextLeg(textRelayLeg(socket), textRelay, clock)
-      : attachAudioLeg(new StreamLeg(socket, doc.stream), (template) => audio(template, doc), clock, speechOf);
-
-  return { sessions, prepared, evaluations, recordings, conversations, xmlDriven, warmer, preparation, url, attach };
 }

@@ -1,4 +1,5 @@
 import { service, type ServiceDeps } from "../../shared/bus/bus.ts";
+import { BROWSER } from "../../shared/contracts/records/session.ts";
 import { LONGEST_CALL_SECONDS } from "../../shared/contracts/records/template.ts";
 import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
@@ -11,7 +12,9 @@ import { recoveredFacts } from "./session/conversation-settlement.ts";
 import type { PlannedSession } from "./session/sessions.model.ts";
 import type { SessionRecordings } from "./recording/session-recordings.ts";
 import { sha256 } from "../../shared/ids.ts";
-import { startMediaServer, type MediaServer } from "./transport/media-server.ts";
+import type { Admission } from "./session/media-admission.ts";
+import type { BrowserLeg } from "./browser/browser-leg.ts";
+import { startMediaServer, type MediaServer, type MediaServerOptions } from "./transport/media-server.ts";
 
 /** Interval of the search for recordings of crashed processes. */
 const LEFTOVERS_MS = 300_000;
@@ -66,6 +69,28 @@ const sayFlood = (log: ServiceDeps["log"], planned: PlannedSession | null): void
     "A socket sent far more than sound in real time; it was cut, so that other calls are heard.",
   );
 
+/** How the media server runs: it lets in what is awaited, and the clients of sessions under way that come back. */
+const mediaOptions = (
+  { env, log, clock }: ServiceDeps,
+  { browsers, prepared, conversations, attach }: ReturnType<typeof composition>,
+): MediaServerOptions<Admission | { leg: BrowserLeg }> => ({
+  host: env.MEDIA_HOST,
+  port: env.MEDIA_PORT,
+  log,
+  clock,
+  maxSockets: MAX_CONVERSATIONS,
+  isAwaited: ({ token, provider }) => browsers.knows(token) || prepared.byToken(sha256(token), provider) !== null,
+  async admit(upgrade) {
+    const leg = upgrade.provider === BROWSER ? browsers.takeBack(upgrade.token) : null;
+    return leg ? { leg } : conversations.admit(upgrade);
+  },
+  onSocket(socket, ticket) {
+    if ("leg" in ticket) ticket.leg.attach(socket);
+    else void conversations.run(attach(socket, ticket.session ?? ticket.planned), ticket);
+  },
+  onFlood: (ticket) => sayFlood(log, "leg" in ticket ? null : (ticket.session ?? ticket.planned)),
+});
+
 /** Conversations: prepared before the dial, run when media joins, settled once. Owns the media port. */
 export default service(
   "conversation",
@@ -76,7 +101,7 @@ export default service(
     let server: MediaServer | null = null;
     let leftovers: Loop | null = null;
     const parts = composition(deps, () => server?.port);
-    const { sessions, evaluations, recordings, conversations, xmlDriven, warmer } = parts;
+    const { browsers, sessions, evaluations, recordings, conversations, xmlDriven, warmer } = parts;
 
     return {
       actions: {
@@ -84,6 +109,7 @@ export default service(
           if (deps.draining.aborted) fail("BUSY", "This process shuts down.");
           return { results: await prepareMany(parts.preparation, bus, calls) };
         },
+        reissue: ({ call_ref }) => browsers.reissue(call_ref),
         turn: (turn, { bus }) => xmlDriven.turn(turn, bus),
         stop({ call_ref, reason }) {
           conversations.signal(call_ref, reason);
@@ -97,18 +123,7 @@ export default service(
       async started() {
         sayDeprecations(deps);
         sayShortGrace(deps);
-        server = await startMediaServer({
-          host: env.MEDIA_HOST,
-          port: env.MEDIA_PORT,
-          log,
-          clock: deps.clock,
-          maxSockets: MAX_CONVERSATIONS,
-          isAwaited: ({ token, provider }) => parts.prepared.byToken(sha256(token), provider) !== null,
-          admit: conversations.admit,
-          onSocket: (socket, admission) =>
-            void conversations.run(parts.attach(socket, admission.session ?? admission.planned), admission),
-          onFlood: (admission) => sayFlood(log, admission.session ?? admission.planned),
-        });
+        server = await startMediaServer(mediaOptions(deps, parts));
         leftovers = recoverRecordings(deps, recordings);
         log.info({ event: "conversation.listening", url: parts.url() }, "Carriers can connect.");
       },

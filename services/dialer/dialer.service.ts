@@ -14,6 +14,7 @@ import { mediaJoined } from "./media/media-joined.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { calleeCalls } from "./outbound/callee-cap.ts";
 import { createAttemptPool } from "./outbound/attempt-pool.ts";
+import { openSession, rejoinSession } from "./sessions/open-session.ts";
 import { spendRoom } from "./spend/spend-admission.ts";
 import { ownRecorded, recordingOf } from "./recordings/recording-actions.ts";
 
@@ -49,6 +50,8 @@ export default service("dialer", (deps) => {
       recordingOf: ({ call_id }) => recordingOf(parts, call_id),
       history: ({ lead_id }) => callHistory(parts, lead_id),
       calleeCalls: (params) => calleeCalls(parts, params),
+      openSession: (order) => openSession(parts, order),
+      rejoinSession: ({ call_ref }) => rejoinSession(parts, call_ref),
       spendRoom: (params) => spendRoom(parts, params),
       reconcile: ({ lead_id, claim_no }) => reconcile(parts, lead_id, claim_no),
     },

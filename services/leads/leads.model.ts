@@ -5,10 +5,10 @@ import type { RetryPolicy } from "../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import type { CostItem } from "../../shared/contracts/records/attempt.ts";
 
-/** The attempt a lead is in, or was in last: its plan, snapshotted at the claim. */
+/** The attempt a lead is in, or was in last: its plan, snapshotted at the claim. A session in a browser has neither number nor provider. */
 export interface AttemptSnapshot {
-  number_id: string;
-  provider: Provider;
+  number_id: string | null;
+  provider: Provider | null;
   template_version: number;
   policy: RetryPolicy;
   claimed_at: Date;
@@ -65,6 +65,8 @@ export interface LeadDoc {
   /** Its queue (queue-names.ts); leads of older versions get theirs when this one starts. */
   queue: string;
   due_at?: Date;
+  /** A session lead that nobody has joined by then ends; absent: it is dialled, or finished. */
+  join_by?: Date;
   lease_until?: Date;
   report_due_at?: Date;
   attempt: AttemptSnapshot | null;
@@ -131,6 +133,7 @@ export const LEAD_STATE: Record<Exclude<keyof LeadState, "payload"> | "payload.r
   configurations_override: 1,
   queue: 1,
   due_at: 1,
+  join_by: 1,
   lease_until: 1,
   report_due_at: 1,
   attempt: 1,
@@ -182,6 +185,7 @@ export const leadSchema = new Schema<LeadDoc>(
     configurations_override: { type: Free, default: null },
     queue: String,
     due_at: Date,
+    join_by: Date,
     lease_until: Date,
     report_due_at: Date,
     call_end: Free,
@@ -217,6 +221,7 @@ const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { 
 leadSchema.index({ queue: 1, due_at: 1, _id: 1 }, { name: "due_by_queue", ...whenPresent("due_at") });
 // An index whose fields change gets a new name: the old are dropped at start (queues.repository.ts).
 leadSchema.index({ lease_until: 1, template_id: 1 }, { name: "lease_of_template", ...whenPresent("lease_until") });
+leadSchema.index({ join_by: 1 }, { name: "join_by", ...whenPresent("join_by") });
 leadSchema.index({ report_due_at: 1 }, { name: "report", ...whenPresent("report_due_at") });
 leadSchema.index({ "call_end.due_at": 1 }, { name: "call_end", ...whenPresent("call_end") });
 const whenText = (field: string) => ({ partialFilterExpression: { [field]: { $gt: "" } } });

@@ -54,6 +54,8 @@ export interface LeadsRepository {
   /** Whether a lead of this owner and template has not finished yet; by indexes that contain unfinished leads only. */
   anyUnfinished(of: { reseller_id: string; merchant_id?: string; template_id?: string }): Promise<boolean>;
   expiredLeases(now: Date, limit: number): Promise<LeadState[]>;
+  /** Session leads that nobody has joined in time. */
+  unjoined(now: Date, limit: number): Promise<LeadState[]>;
   /** Parked leads of a scope that are due later than this, the longest parked first. */
   resting(scope: Scope, which: RestingFilter, now: Date, limit: number): Promise<RestingDoc[]>;
   /** How many leads are parked by the code of their faults, of at most `limit` of them; by an index that contains no others. */
@@ -169,6 +171,10 @@ function reads(model: Model<LeadDoc>) {
     expiredLeases: (now, limit) =>
       statesIn(model, { lease_until: { $lt: now } })
         .sort({ lease_until: 1 })
+        .limit(limit),
+    unjoined: (now, limit) =>
+      statesIn(model, { join_by: { $lte: now }, lease_until: null })
+        .sort({ join_by: 1 })
         .limit(limit),
     async owedCallEnds(now, limit) {
       const owed = await model

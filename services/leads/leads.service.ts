@@ -1,4 +1,5 @@
-import { service, type ServiceDeps } from "../../shared/bus/bus.ts";
+import { service, type Handlers, type ServiceDeps } from "../../shared/bus/bus.ts";
+import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { abortLeads } from "./abort.ts";
@@ -16,6 +17,7 @@ import { resumeParked, wakeParked } from "./parked-leads.ts";
 import { pushKeySchema } from "./push/push-keys.model.ts";
 import { pushKeysRepository } from "./push/push-keys.repository.ts";
 import { push, pushMany } from "./push/push.ts";
+import { expireUnjoined, joinSession, type SessionDeps } from "./sessions/join-session.ts";
 import {
   agingTemplates,
   dueLeads,
@@ -65,8 +67,7 @@ export default service("leads", (service) => {
       timeline: (p, { bus }) => queries.timeline(deps, bus, p),
       explain: (p, { bus }) => queries.explain(deps, bus, p),
       recording: (p, { bus }) => queries.recording(deps, bus, p),
-      join: (p) => queries.unavailable(deps, p, "Joining real-time sessions"),
-      speak: (p) => queries.unavailable(deps, p, "Speaking in real-time sessions"),
+      ...sessionActions(deps),
       unfinished: async (of) => ({ any: await deps.leads.anyUnfinished(of) }),
 
       heads: (p) => dueQueues(queues, p),
@@ -94,6 +95,15 @@ export default service("leads", (service) => {
   };
 });
 
+/** The actions of session leads. */
+const sessionActions = (deps: SessionDeps): Handlers<"leads", "join" | "speak"> => ({
+  join: (p, { bus }) => joinSession(deps, bus, p),
+  async speak({ by, lead_id }) {
+    await queries.leadFor(deps, by, lead_id);
+    return fail("NOT_AVAILABLE", "Speaking in real-time sessions is not available in this version of the service.");
+  },
+});
+
 /** The sweeps: of webhook events that are owed, and of call ends, in this place, and the others. `over`: codes of faults that are over. */
 function startSweeps(
   { clock, env, log, storeClock }: ServiceDeps,
@@ -117,6 +127,7 @@ function startSweeps(
     start("reports", () => enqueueOwedEvents(deps)),
     start("call ends", () => tellOwedCallEnds(deps)),
     start("lost leases", () => recoverExpiredLeases(deps)),
+    start("sessions", () => expireUnjoined(deps)),
     start("parked leads", () => wakeParked(deps, over)),
     start("queues", () => giveMissingQueues(queues)),
   ];

@@ -212,9 +212,7 @@ export async function gateInputsOf(
   const [[limits = { rate: null, carrier: null }], slots, checked, callee_calls, spend] = await Promise.all([
     inputs.limitsOf([of]),
     callee === null ? null : inputs.slotsFor(of, country),
-    callee === null
-      ? null
-      : bus.call("blacklist.check", { pairs: [{ reseller_id, merchant_id, phone_number: callee }] }),
+    phone_number === null ? null : bus.call("blacklist.check", { pairs: [{ reseller_id, merchant_id, phone_number }] }),
     callee === null ? null : calleeCalls(bus, of.cap ?? null, { reseller_id, merchant_id, to: callee }),
     callee === null ? null : spendOf(bus, of, { reseller_id, merchant_id, to: callee }),
   ]);

@@ -6,6 +6,7 @@ import { errorForLog } from "../../shared/process/log.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { createAdmissionInputs, gateInputsOf, INPUTS_TTL_MS } from "./admission-inputs.ts";
 import { explain, explainFailure } from "./admission/explanation.ts";
+import { admitSession } from "./admission/session-admission.ts";
 import { failureOf, FAILURE_TTL_MS, SLOT_RECHECK_MS } from "./dispositions.ts";
 import { createAimdBudget } from "./fairness/aimd-budget.ts";
 import { newTurns, type Supply } from "./fairness/fair-shares.ts";
@@ -98,6 +99,7 @@ export default service(
     return {
       actions: {
         ...permitActions({ ...deps, now: () => storeClock.now() }, rates, memory.reservations),
+        admitSession: async ({ lead }) => admitSession(await gateInputsOf(deps, freshInputs, lead, clock.now())),
         async explain({ lead, at }) {
           const instant = at === undefined ? clock.now() : new Date(at);
           const { lead_id, status, template_id } = lead;

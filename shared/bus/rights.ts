@@ -64,6 +64,7 @@ const CALLERS: Callers = {
   },
   conversation: {
     prepareMany: ["dialer"],
+    reissue: ["dialer"],
     stop: ["dialer"],
     alive: ["dialer"],
     salvage: ["dialer"],
@@ -84,6 +85,8 @@ const CALLERS: Callers = {
     recorded: ["conversation"],
     calleeCalls: ["scheduler"],
     spendRoom: ["scheduler"],
+    openSession: ["leads"],
+    rejoinSession: ["leads"],
     reconcile: ["leads"],
     recordingOf: ["leads"],
     history: ["leads"],
@@ -159,6 +162,7 @@ const CALLERS: Callers = {
     giveBack: ["dialer"],
     slow: ["dialer"],
     explain: ["leads"],
+    admitSession: ["leads"],
   },
   webhook: {
     list: ["gateway"],

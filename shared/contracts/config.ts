@@ -67,6 +67,8 @@ const Resolved = Type.Object({
   merchant_id: Nullable(Id),
   initial_offset: Nullable(Type.Integer()),
   max_age_seconds: Type.Integer(),
+  /** How long a session lead waits for a client to join; absent: max_age_seconds. */
+  rtc_join_timeout_seconds: Type.Optional(Type.Integer()),
   /** Of the push's override: what its role may not change, "*" for all of it; and whether the number is one of the merchant's test numbers. */
   override_left_out: Type.Optional(
     Type.Array(Type.Object({ field: UpTo(64), why: Type.Enum([...OVERRIDE_REFUSALS]) }), { maxItems: 10 }),

@@ -1,6 +1,7 @@
 import { Json, Nothing, Nullable, Strict, Text, Type, Uuid, action, type Static, UpTo } from "./define.ts";
 import { ConversationFacts } from "./records/attempt.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
+import { MEDIA_SOURCES } from "./records/session.ts";
 import { CallRef } from "./dialer.ts";
 import { EngineEnum } from "./records/models.ts";
 import { StreamDialect } from "./records/stream-dialect.ts";
@@ -10,7 +11,7 @@ export const Preparation = Strict({
   call_ref: CallRef,
   lead_id: Uuid,
   claim_no: Type.Integer({ minimum: 1 }),
-  provider: ProviderEnum,
+  provider: Type.Enum([...MEDIA_SOURCES]),
   template_id: Uuid,
   template_version: Type.Integer({ minimum: 1 }),
   payload: Json,
@@ -35,7 +36,7 @@ export type Preparation = Static<typeof Preparation>;
  */
 export const Prepared = Type.Object({
   media_url: UpTo(2000),
-  token: UpTo(200),
+  token: UpTo(2000),
   /** `text`: the carrier does the speech; `audio`: its audio stream is to be connected. */ kind: Type.Enum([
     "text",
     "audio",
@@ -108,6 +109,10 @@ export const conversation = {
       Strict({ call_ref: CallRef, reason: Type.Enum(["machine", "beep", "carrier_ended", "window_closed"]) }),
       Nothing,
     ),
+    /** A new token for the session of a browser: of one that waits for its client, on any node; of one under way, on its node. What was given before is void. SESSION_OVER. */
+    reissue: action(Strict({ call_ref: CallRef }), Type.Object({ media_url: UpTo(2000), token: UpTo(2000) }), {
+      since: "0.3.0",
+    }),
     /** Asked of a named node: whether this call's conversation lives there, the writing of its end included. */
     alive: action(Strict({ call_ref: CallRef }), Type.Object({ alive: Type.Boolean() }), { since: "0.3.0" }),
     /** The facts of a conversation whose node died; null: it has no turns. */

@@ -21,6 +21,8 @@ import { By, NextCursor, PageParams } from "./records/identity.ts";
 import { InboundCallRecord, InboundVerdictEnum } from "./records/inbound.ts";
 import { EXECUTION_MODES } from "./records/lead.ts";
 import { SpendCeilings, SpendRoomAsked, SpendRooms } from "./records/spend.ts";
+import { RECORDING_PLACES, RECORDING_STATES } from "./records/recording-states.ts";
+import { SessionAccess, SessionOrder } from "./records/session.ts";
 import { RateLimit } from "./scheduler.ts";
 
 /** The name of an attempt, `<lead_id>.<claim_no>` (shared/ids.ts callRef). */
@@ -143,13 +145,6 @@ export const CarrierEventHistory = Type.Object({
 });
 export type CarrierEventHistory = Static<typeof CarrierEventHistory>;
 
-/** States of a call's recording. wanted: the call is recorded, or its recording waits at the carrier; fetching: a node reads it; stored: it is in our
- *  folder; uploaded: it is in the bucket; absent: there is none; failed: the carrier did not deliver it in all tries. */
-export const RECORDING_STATES = ["wanted", "fetching", "stored", "uploaded", "absent", "failed"] as const;
-export type RecordingState = (typeof RECORDING_STATES)[number];
-/** Where a recording can be read. */
-export const RECORDING_PLACES = ["local", "cloud"] as const;
-
 /** Dialling: one document per attempt, carriers behind one port. */
 export const dialer = {
   name: "dialer",
@@ -240,6 +235,10 @@ export const dialer = {
     ),
     /** Internal: how many more calls fit under each of these ceilings, in order, and why none does. */
     spendRoom: action(SpendRoomAsked, SpendRooms, { since: "0.3.0" }),
+    /** A session waits for its client: what a client joins it with. NOT_AVAILABLE where the deployment has no models for audio, BUSY where no conversation has room, SESSION_HELD by a spend ceiling. */
+    openSession: action(SessionOrder, SessionAccess, { timeout_ms: 15_000, since: "0.3.0" }),
+    /** The same for a session that waits or is under way already: what was given before is void, a client that is there gives way. SESSION_OVER, BUSY. */
+    rejoinSession: action(Strict({ call_ref: CallRef }), SessionAccess, { timeout_ms: 15_000, since: "0.3.0" }),
     /** Facts about an attempt whose lease ran out; may ask the carrier. */
     reconcile: action(Strict({ lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) }), Verdict, {
       timeout_ms: 25_000,

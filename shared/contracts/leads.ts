@@ -1,7 +1,7 @@
 import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, Id, UpTo } from "./define.ts";
 import { AttemptFacts, CostItem, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
-import { RECORDING_PLACES } from "./dialer.ts";
+import { RECORDING_PLACES } from "./records/recording-states.ts";
 import { By, NextCursor, PageParams } from "./records/identity.ts";
 import { Explanation } from "./records/explanation.ts";
 import {
@@ -14,6 +14,7 @@ import {
   LeadSummary,
   QueueHead,
 } from "./records/lead.ts";
+import { JoinedSession } from "./records/session.ts";
 import { BatchKey, IdempotencyKey, PushInput } from "./records/pushed-lead.ts";
 import { Pushed, PushOutcome, Reached, Summary, TimelineEvent } from "./records/lead-views.ts";
 
@@ -77,8 +78,9 @@ export const leads = {
     summary: action(Strict({ by: By, ...Owned, ...Period }), Summary, { timeout_ms: 20_000 }),
     /** Why a lead has not been called yet, judged by the scheduler's own gates now or at another instant. LEAD_NOT_FOUND. */
     explain: action(Strict({ by: By, lead_id: Text(64), at: Type.Optional(IsoTime) }), Explanation),
-    /** Lets a client join the session of an RTC lead. LEAD_NOT_FOUND, else NOT_AVAILABLE in this version. */
-    join: action(Strict({ by: By, lead_id: Text(64) }), Nothing),
+    /** What a client joins the session of an RTC lead with, for one use within two minutes; again: what was given before is void, and a client that is there gives way. LEAD_NOT_FOUND;
+     *  WRONG_MODE: the lead is dialled; SESSION_OVER; SESSION_HELD: a gate holds it, the detail says which; NUMBER_BLACKLISTED; BUSY: no place is free; NOT_AVAILABLE: the deployment has no models for audio. */
+    join: action(Strict({ by: By, lead_id: Text(64) }), JoinedSession, { timeout_ms: 20_000 }),
     /** Has a text spoken in an RTC_STREAM session. LEAD_NOT_FOUND, else NOT_AVAILABLE in this version. */
     speak: action(Strict({ by: By, lead_id: Text(64), text: Text(2000) }), Nothing),
     /** Where the recording of a call is, by the call_id of its lead; its bytes are read there. RECORDING_NOT_FOUND, RECORDING_NOT_READY, RECORDING_FAILED. */

@@ -1,7 +1,8 @@
-import { action, IsoTime, Nothing, Nullable, Strict, Text, Type, Uuid } from "./define.ts";
+import { action, IsoTime, Nothing, Nullable, Strict, Text, Type, UpTo, Uuid } from "./define.ts";
 import { ProviderEnum } from "./records/configuration.ts";
-import { Explanation } from "./records/explanation.ts";
+import { Explanation, GATES } from "./records/explanation.ts";
 import { WaitingLead } from "./records/lead.ts";
+import { SessionPlan } from "./records/session.ts";
 
 /** Ringing for less than this is not worth starting; a window that closes sooner counts as closed, for the scheduler and for the dialer. */
 export const SHORTEST_RING_SECONDS = 5;
@@ -71,6 +72,19 @@ export const scheduler = {
      * shortens a longer back-off.
      */
     slow: action(Strict({ provider: ProviderEnum, until: IsoTime, why: Text(200) }), Nothing),
+    /** Internal, after the lead's scope was checked by its owner: whether a client may join the session of this waiting lead now, by the gates that hold for sessions. `plan`: what it is led with, where it may. */
+    admitSession: action(
+      Strict({ lead: WaitingLead }),
+      Type.Object({
+        verdict: Type.Enum(["admitted", "deferred", "dropped"]),
+        gate: Nullable(Type.Enum([...GATES])),
+        /** Why not, for a person. */
+        detail: UpTo(2000),
+        outcome: Nullable(UpTo(64)),
+        plan: Nullable(SessionPlan),
+      }),
+      { since: "0.3.0" },
+    ),
     /** Internal, after the lead's scope was checked by its owner: the gates as a pass would judge them now, or at another instant. */
     explain: action(Strict({ lead: WaitingLead, at: Type.Optional(IsoTime) }), Explanation),
   },

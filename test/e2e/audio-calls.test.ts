@@ -4,6 +4,7 @@ import { until } from "../../local/harness/stage.ts";
 import { DESK, PIN, STORY, TALKS } from "../fixtures/product/audio-templates.ts";
 import { agentOf, customerOf, heardOf, transcriptOf } from "../fixtures/product/audio-transcripts.ts";
 import { audioCarrierSuite } from "./audio-carrier.suite.ts";
+import { browserSessionSuite } from "./browser-session.suite.ts";
 import { AudioScenes, closing, PROVIDERS, same, streamsOf, TEST_MS } from "./fixtures/audio-scenes.ts";
 
 /** Conversations over real audio, through all three carriers at once: the acceptance checks of docs/conversations.md. */
@@ -17,6 +18,8 @@ afterAll(async () => {
 }, START_MS);
 
 describe.each(PROVIDERS)("over the audio of %s", (provider) => audioCarrierSuite(audio, provider));
+
+describe("a session in a browser", () => browserSessionSuite(audio));
 
 describe("a conversation over audio", () => {
   beforeAll(() => audio.playOnce(["coughs", "hums", "secret", "relay", "realtime"]), TEST_MS);

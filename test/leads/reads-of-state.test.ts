@@ -3,7 +3,8 @@ import type { Model } from "mongoose";
 import { leadSchema, type LeadDoc } from "../../services/leads/leads.model.ts";
 import { leadsRepository, type LeadsRepository } from "../../services/leads/leads.repository.ts";
 import { queuesRepository } from "../../services/leads/queues/queues.repository.ts";
-import { annotate, claim, finish, QUEUED_STATE, renewLease } from "../../services/leads/rules/lead-state-machine.ts";
+import { claim, finish, QUEUED_STATE, renewLease } from "../../services/leads/rules/lead-state-machine.ts";
+import { annotate } from "../../services/leads/rules/lead-transition.ts";
 import { noFacts } from "../../shared/contracts/records/attempt.ts";
 import { openStore } from "../../shared/database/mongo.ts";
 import { freshDatabase } from "../../local/harness/stage.ts";
@@ -122,6 +123,7 @@ test("a lead is read with every field that it may have beside its contents", asy
     Object.fromEntries(
       [
         "payload_bytes",
+        "join_by",
         "lease_until",
         "report_due_at",
         "call_end",
@@ -136,7 +138,7 @@ test("a lead is read with every field that it may have beside its contents", asy
           ? ["m"]
           : name === "payload_bytes"
             ? 1
-            : name.endsWith("_at") || name.endsWith("_until") || name.endsWith("_from")
+            : name.endsWith("_at") || name.endsWith("_by") || name.endsWith("_until") || name.endsWith("_from")
               ? AT
               : { a: 1 },
       ]),

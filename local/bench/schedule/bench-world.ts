@@ -11,7 +11,8 @@ import { sampleTemplates } from "../../tools/sample/templates.ts";
 import { seed } from "../../tools/sample/seed.ts";
 import { startStack, type Stack, type StackOptions } from "../../tools/stack/stack.ts";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
-import { queuedHistory, QUEUED_STATE } from "../../../services/leads/rules/lead-state-machine.ts";
+import { QUEUED_STATE } from "../../../services/leads/rules/lead-state-machine.ts";
+import { queuedHistory } from "../../../services/leads/rules/lead-transition.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { startRecorder, type Recorder } from "./carrier-recorder.ts";
 

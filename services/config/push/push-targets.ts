@@ -93,6 +93,7 @@ const resolvedOf = ({
   reseller_id: t.reseller_id,
   merchant_id: t.merchant_id,
   max_age_seconds: t.max_age_seconds,
+  ...(typeof t.rtc_join_timeout_seconds === "number" ? { rtc_join_timeout_seconds: t.rtc_join_timeout_seconds } : {}),
   ...(settings?.duplicates === undefined ? {} : { duplicates: settings.duplicates }),
 });
 

@@ -103,6 +103,7 @@ export const headOf = (r: TemplateRecord): TemplateDoc => ({
   is_active: r.is_active,
   version: r.version,
   max_age_seconds: r.limits.max_age_seconds,
+  rtc_join_timeout_seconds: r.limits.rtc_join_timeout_seconds ?? null,
   max_call_seconds: r.limits.max_call_seconds,
   retry_on: r.retry_on,
   created_at: new Date(r.created_at),

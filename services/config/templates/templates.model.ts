@@ -12,6 +12,8 @@ export interface TemplateDoc {
   version: number;
   /** Seconds. */
   max_age_seconds: number;
+  /** Null, and absent in older documents: max_age_seconds. */
+  rtc_join_timeout_seconds?: number | null;
   max_call_seconds: number;
   retry_on: string[] | null;
   created_at: Date;
@@ -40,6 +42,7 @@ export const templateSchema = new Schema<TemplateDoc>(
     is_active: { type: Boolean, required: true },
     version: { type: Number, required: true },
     max_age_seconds: { type: Number, required: true },
+    rtc_join_timeout_seconds: Number,
     max_call_seconds: { type: Number, required: true },
     retry_on: { type: [String], default: null },
     created_at: { type: Date, required: true },

@@ -68,3 +68,16 @@ export function choosePipeline(
         refused: `The template asks for the model endpoint "${unknown}", which this deployment does not have; add it to MODEL_ENDPOINTS, or name another in the template's models.`,
       };
 }
+
+/** The same for the session of a browser, where no carrier does the speech: in place of the text relay one of the deployment's own pipelines that it has models for. Pure. */
+export function chooseSessionPipeline(
+  template: Pick<TemplateRecord, "engine" | "models">,
+  configured: Engine | null,
+  env: PipelineEnv,
+): PipelineChoice {
+  const choice = choosePipeline(template, configured, env);
+  if (!("engine" in choice) || choice.engine !== "relay") return choice;
+  const cascade = choosePipeline({ ...template, engine: "cascade" }, null, env);
+  const realtime = choosePipeline({ ...template, engine: "realtime" }, null, env);
+  return "engine" in cascade || !("engine" in realtime) ? cascade : realtime;
+}

@@ -33,6 +33,9 @@ const SETUP_MS = 10_000;
 /** The goodbye begins this long before the maximum length of a call, so that it is over in time. */
 const LAST_WORDS_MS = 4000;
 
+/** Gets the words and the node of a conversation whenever they change. */
+export type Shown = (state: Pick<DialogueState, "transcript" | "node">) => void;
+
 /** What sessions are run with. */
 export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log"> {
   sessions: SessionsRepository;
@@ -41,6 +44,8 @@ export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" |
   standstill: StandstillWatch;
   /** Aborted when this process shuts down and its conversations are over. */
   leaving: AbortSignal;
+  /** Absent: nobody watches. */
+  shown?: Shown | undefined;
 }
 
 /** Stops by the end of the media. */
@@ -248,11 +253,11 @@ export class ConversationSession {
   }
 
   #keep(before: DialogueState, state: DialogueState): void {
+    this.#deps.shown?.(state);
     const { sessions, clock, env } = this.#deps;
     const known = { talk: conversationFacts(state), call_id: this.#call_id };
-    const now = clock.now();
     this.#progress.save(async () => {
-      await sessions.progress(this.call_ref, known, now);
+      await sessions.progress(this.call_ref, known, clock.now());
       if (known.talk.user_turns > 0) crashPoint(env, "K8");
     });
     const turn = state.transcript.length;

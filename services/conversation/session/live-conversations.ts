@@ -11,6 +11,7 @@ import {
   type OpenPipeline,
   type SessionDeps,
   type SessionSignal,
+  type Shown,
 } from "./conversation-session.ts";
 import type { PreparedSessions } from "./prepared-sessions.ts";
 import type { PlannedSession, SessionDoc } from "./sessions.model.ts";
@@ -31,6 +32,8 @@ const AT_ONCE_MS = 1000;
 export interface MediaAttachment {
   /** How its pipeline is opened. NOT_AVAILABLE where the deployment lacks what that needs. */
   openPipeline(template: CompiledTemplate): OpenPipeline;
+  /** Shows the other side the words and the node of its conversation; absent: it has no eyes for them. */
+  show?: Shown | undefined;
   /** Rejects the media without a word, within a time limit. */
   dismiss(): Promise<void>;
   /** Says that something went wrong, in the template's language, and ends the call; within a time limit. */
@@ -172,7 +175,7 @@ async function converse(
   const { template, open, joined, signals } = taken;
   if (!joined.go) return turnAway(deps, media, doc);
   const answered = answeredCall(joined, deps.clock);
-  const session = new ConversationSession(deps, doc, template, answered, open);
+  const session = new ConversationSession({ ...deps, shown: media.show }, doc, template, answered, open);
   live.set(doc._id, session);
   for (const signal of signals) session.signal(signal);
   await markBegun(deps, doc, answered.at);

@@ -1,5 +1,6 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { codeOf, fail, isOutOfReach } from "../../../shared/errors.ts";
+import { BROWSER } from "../../../shared/contracts/records/session.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { within } from "../../../shared/time/deadline.ts";
 import type { UpgradeRequest } from "../transport/media-server.ts";
@@ -40,8 +41,9 @@ export const mediaAdmission = (deps: AdmissionDeps) => {
     const admitted = async (): Promise<SessionDoc | null> => {
       if (planned === null && !(await sessions.peek(hash, provider, clock.now()))) return null;
       // a wrong signature must not consume the token
-      const { valid } = await bus.call("dialer.verifyUpgrade", { provider, path, headers });
-      return valid ? sessions.redeem(hash, provider, node_id, clock.now()) : null;
+      const signed =
+        provider === BROWSER || (await bus.call("dialer.verifyUpgrade", { provider, path, headers })).valid;
+      return signed ? sessions.redeem(hash, provider, node_id, clock.now()) : null;
     };
     const admitting = admitted();
     let code = "TIMEOUT";

@@ -3,10 +3,17 @@ import type { Clock } from "../../../shared/time/clock.ts";
 import type { Preparation, Prepared } from "../../../shared/contracts/conversation.ts";
 import type { Engine } from "../../../shared/contracts/records/models.ts";
 import { codeOf, messageOf } from "../../../shared/errors.ts";
-import { sha256, type Ids } from "../../../shared/ids.ts";
-import { choosePipeline, mediaKindOf, type PipelineChoice, type PipelineEnv } from "../pipelines/pipeline-choice.ts";
+import { sha256 } from "../../../shared/ids.ts";
+import { BROWSER } from "../../../shared/contracts/records/session.ts";
+import {
+  choosePipeline,
+  chooseSessionPipeline,
+  mediaKindOf,
+  type PipelineChoice,
+  type PipelineEnv,
+} from "../pipelines/pipeline-choice.ts";
 import type { CompiledTemplates, CompiledTemplate } from "./compiled-templates.ts";
-import { mediaPath } from "../transport/media-server.ts";
+import type { MediaAddresses } from "../browser/media-addresses.ts";
 import type { NewSession, SessionsRepository } from "./sessions.repository.ts";
 import type { PreparedSessions } from "./prepared-sessions.ts";
 import type { SpeechCacheWarmer } from "../pipelines/cascaded/speech-cache-warmer.ts";
@@ -14,19 +21,19 @@ import type { SpeechCacheWarmer } from "../pipelines/cascaded/speech-cache-warme
 type Result = ResultOf<"conversation.prepareMany">["results"][number];
 type Refusal = NonNullable<Result["refusal"]>;
 
-/** What conversations are prepared with. `url`: where carriers find the media server. */
+/** What conversations are prepared with. `full`: there is room for no more. */
 export interface PreparationDeps {
   env: PipelineEnv;
   clock: Clock;
-  ids: Ids;
   sessions: SessionsRepository;
   prepared: PreparedSessions;
   templates: CompiledTemplates;
   warmer: Pick<SpeechCacheWarmer, "warm">;
-  url(): string;
+  addresses: Pick<MediaAddresses, "issue">;
+  full(): boolean;
 }
 
-const TOKEN_BYTES = 16;
+const NO_PLACE: Refusal = { code: "BUSY", message: "No place is free for another session; try again soon." };
 
 const refusalOf = (error: unknown): Refusal => ({
   code: codeOf(error),
@@ -53,37 +60,41 @@ async function compiledTemplatesOf(
 /** A template with its conversations' engine; the deployment may lack what that needs. */
 function withEngine(
   ready: CompiledTemplate | Refusal,
-  configured: Engine | null,
+  { engine: configured, provider }: Pick<Preparation, "engine" | "provider">,
   env: PipelineEnv,
 ): (CompiledTemplate & { engine: Engine }) | Refusal {
   if (!("template" in ready)) return ready;
-  const choice: PipelineChoice = choosePipeline(ready.template, configured, env);
+  const choose = provider === BROWSER ? chooseSessionPipeline : choosePipeline;
+  const choice: PipelineChoice = choose(ready.template, configured, env);
   return "engine" in choice ? { ...ready, engine: choice.engine } : { code: "NOT_AVAILABLE", message: choice.refused };
 }
 
 /** Prepares conversations, each by itself: a session with a one-use token, all written in one request. In the order of the calls. */
 export async function prepareMany(parts: PreparationDeps, bus: Bus, calls: readonly Preparation[]): Promise<Result[]> {
-  const { ids, sessions, clock, url, env, warmer: warm, prepared: awaited } = parts;
-  const templates = (await compiledTemplatesOf(parts, bus, calls)).map((ready, at) =>
-    withEngine(ready, calls[at]?.engine ?? null, env),
-  );
+  const { sessions, clock, env, warmer: warm, prepared: awaited } = parts;
+  const isFull = parts.full();
+  const templates = (await compiledTemplatesOf(parts, bus, calls)).map((ready, at) => {
+    const call = calls[at];
+    // a carrier's call has another node to join; a client waits for its answer
+    if (isFull && call?.provider === BROWSER) return NO_PLACE;
+    return withEngine(ready, call ?? { engine: null, provider: "PROVIDER_ONE" }, env);
+  });
   const wanted: { at: number; prepared: Prepared; session: NewSession }[] = calls.flatMap(
     ({ call_ref, stream = null, ...call }, at) => {
       const ready = templates[at];
       if (ready === undefined || !("template" in ready)) return [];
-      const token = ids.hex(TOKEN_BYTES);
+      const address = parts.addresses.issue(call_ref, call);
       const {
         template: { language, voice },
         engine,
       } = ready;
       const prepared = {
-        media_url: `${url()}${mediaPath(call.provider, token)}`,
-        token,
+        ...address,
         kind: mediaKindOf(engine),
         language,
         voice,
       };
-      return [{ at, prepared, session: { _id: call_ref, ...call, stream, engine, token_hash: sha256(token) } }];
+      return [{ at, prepared, session: { _id: call_ref, ...call, stream, engine, token_hash: sha256(address.token) } }];
     },
   );
   const made = await sessions.prepare(

@@ -1,5 +1,5 @@
 import { plusSeconds, type Clock } from "../../../shared/time/clock.ts";
-import type { Provider } from "../../../shared/contracts/records/configuration.ts";
+import type { MediaSource } from "../../../shared/contracts/records/session.ts";
 import type { NewSession } from "./sessions.repository.ts";
 
 /** Sessions kept at most; one that was dropped is found in the database. */
@@ -35,7 +35,7 @@ export function preparedSessions(clock: Pick<Clock, "now">) {
       }
     },
     /** The session that an unused, unexpired token stands for; null: this process knows none. */
-    byToken(token_hash: string, provider: Provider): NewSession | null {
+    byToken(token_hash: string, provider: MediaSource): NewSession | null {
       const found = awaited.get(refs.get(token_hash) ?? "");
       if (found === undefined || found.expires_at <= clock.now()) return null;
       return found.session.provider === provider ? found.session : null;

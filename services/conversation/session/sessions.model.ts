@@ -1,6 +1,7 @@
 import { Schema } from "mongoose";
 import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
-import type { Provider, VoicemailAction } from "../../../shared/contracts/records/configuration.ts";
+import type { VoicemailAction } from "../../../shared/contracts/records/configuration.ts";
+import type { MediaSource } from "../../../shared/contracts/records/session.ts";
 import type { Preparation } from "../../../shared/contracts/conversation.ts";
 import type { Engine } from "../../../shared/contracts/records/models.ts";
 import type { StreamDialect } from "../../../shared/contracts/records/stream-dialect.ts";
@@ -14,7 +15,7 @@ export interface PlannedSession {
   _id: string;
   lead_id: string;
   claim_no: number;
-  provider: Provider;
+  provider: MediaSource;
   template_id: string;
   template_version: number;
   payload: Record<string, unknown>;

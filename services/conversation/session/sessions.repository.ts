@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
-import type { Provider } from "../../../shared/contracts/records/configuration.ts";
+import type { MediaSource } from "../../../shared/contracts/records/session.ts";
 import { insertEach } from "../../../shared/database/write-batches.ts";
 import type { PlannedSession, SessionDoc } from "./sessions.model.ts";
 
@@ -42,8 +42,42 @@ const documentOf = ({ ttl_seconds, ...session }: NewSession, now: Date): Session
 const LATER_FIELDS = { engine: "relay", carrier: "none", stream: null, record: false } as const;
 const inFull = (doc: SessionDoc | null): SessionDoc | null => doc && { ...LATER_FIELDS, ...doc };
 
+/** What tokens do to a session's document. */
+const tokens = (model: Model<SessionDoc>) => ({
+  /** A prepared session gets another token; the one before is void. Null: its media have joined, or it is over. */
+  renew: async (id: string, token_hash: string, ttl_seconds: number, now: Date): Promise<SessionDoc | null> =>
+    inFull(
+      await model
+        .findOneAndUpdate(
+          { _id: id, state: "PREPARED" },
+          { $set: { token_hash, ...timesOf(ttl_seconds, now) } },
+          { returnDocument: "after" },
+        )
+        .lean<SessionDoc>(),
+    ),
+  /** The session an unused, unexpired token stands for; leaves it unused. */
+  peek: async (token_hash: string, provider: MediaSource, now: Date): Promise<SessionDoc | null> =>
+    inFull(
+      await model
+        .findOne({ token_hash, provider, state: "PREPARED", token_expires_at: { $gt: now } })
+        .lean<SessionDoc>(),
+    ),
+  /** Uses the token up, once over all nodes; null: another process did, or it has expired. */
+  redeem: async (token_hash: string, provider: MediaSource, node_id: string, now: Date): Promise<SessionDoc | null> =>
+    inFull(
+      await model
+        .findOneAndUpdate(
+          { token_hash, provider, state: "PREPARED", token_expires_at: { $gt: now } },
+          { $set: { state: "REDEEMED", node_id, updated_at: now }, $unset: { token_hash: 1 } },
+          { returnDocument: "after" },
+        )
+        .lean<SessionDoc>(),
+    ),
+});
+
 /** The sessions' documents. Every transition is one guarded write. */
 export const sessionsRepository = (model: Model<SessionDoc>) => ({
+  ...tokens(model),
   /** Makes or renews sessions: preparing again voids the token before. For each, in order; false: the conversation has begun already. */
   async prepare(sessions: readonly NewSession[], now: Date): Promise<boolean[]> {
     if (sessions.length === 0) return [];
@@ -62,24 +96,6 @@ export const sessionsRepository = (model: Model<SessionDoc>) => ({
       }),
     );
   },
-  /** The session an unused, unexpired token stands for; leaves it unused. */
-  peek: async (token_hash: string, provider: Provider, now: Date): Promise<SessionDoc | null> =>
-    inFull(
-      await model
-        .findOne({ token_hash, provider, state: "PREPARED", token_expires_at: { $gt: now } })
-        .lean<SessionDoc>(),
-    ),
-  /** Uses the token up, once over all nodes; null: another process did, or it has expired. */
-  redeem: async (token_hash: string, provider: Provider, node_id: string, now: Date): Promise<SessionDoc | null> =>
-    inFull(
-      await model
-        .findOneAndUpdate(
-          { token_hash, provider, state: "PREPARED", token_expires_at: { $gt: now } },
-          { $set: { state: "REDEEMED", node_id, updated_at: now }, $unset: { token_hash: 1 } },
-          { returnDocument: "after" },
-        )
-        .lean<SessionDoc>(),
-    ),
   async begin(id: string, answered_at: Date, now: Date): Promise<void> {
     await model.updateOne({ _id: id, state: "REDEEMED" }, { $set: { state: "TALKING", answered_at, updated_at: now } });
   },

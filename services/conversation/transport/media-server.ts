@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type RawData, type WebSocket } from "ws";
 import { PROVIDERS, type Provider } from "../../../shared/contracts/records/configuration.ts";
+import { BROWSER, type MediaSource } from "../../../shared/contracts/records/session.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
 import type { Clock } from "../../../shared/time/clock.ts";
 import { arrivalAllowance } from "./arrival-allowance.ts";
@@ -9,7 +10,7 @@ import { MAX_FRAME_BYTES } from "./leg-socket.ts";
 
 /** A request for a socket: whose it is and its one-use token. */
 export interface UpgradeRequest {
-  provider: Provider;
+  provider: MediaSource;
   token: string;
   path: string;
   headers: Record<string, string>;
@@ -55,9 +56,24 @@ const isProvider = (word: string): word is Provider => PROVIDERS.some((p) => p =
 /** Path of a media address. */
 export const mediaPath = (provider: Provider, token: string): string => `/media/${provider}/${token}`;
 
+/** Path of the sessions of browsers. */
+export const BROWSER_PATH = "/media/browser";
+/** The subprotocol of their sockets; the token follows it in the header, for addresses are written into logs. */
+export const BROWSER_PROTOCOL = "callagent.session";
+
+/** The token that a browser's request brings; "": none. */
+function browserToken(protocols: string | undefined): string {
+  const [protocol, token] = (protocols ?? "").split(",").map((part) => part.trim());
+  return protocol === BROWSER_PROTOCOL ? (token ?? "") : "";
+}
+
 /** Reads the address and headers of an upgrade; null for any other address. */
 export function upgradeRequestOf(request: Pick<IncomingMessage, "url" | "headers">): UpgradeRequest | null {
   const path = request.url ?? "";
+  if (path === BROWSER_PATH) {
+    const token = browserToken(request.headers["sec-websocket-protocol"]);
+    return token === "" ? null : { provider: BROWSER, token, path, headers: {} };
+  }
   const [, provider = "", token = ""] = ADDRESS.exec(path) ?? [];
   if (!isProvider(provider)) return null;
   const headers = Object.fromEntries(

@@ -2,7 +2,7 @@ import { parseCallPrices } from "../../../shared/call-prices.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import type { CostItem } from "../../../shared/contracts/records/attempt.ts";
 import { pricePolled, priced } from "../call/call-state-machine.ts";
-import { handleOf, type CallDoc } from "../call/calls.model.ts";
+import { handleOf, isSession, type CallDoc } from "../call/calls.model.ts";
 import type { Price } from "../carriers/carrier-port.ts";
 import { carrierItem, tableItem, conversationSeconds } from "./cost-item.ts";
 import { factsOf } from "../call/call-facts.ts";
@@ -15,7 +15,11 @@ import type { DialerParts } from "../deps.ts";
 export function nextPricePoll(deps: Pick<DialerParts, "clock">, call: CallDoc): Date | null {
   const wait = PRICE_POLLS_SECONDS[call.cost_looks ?? 0];
   const talked = factsOf(call, null).answered_at !== null;
-  return call.cost !== undefined || call.carrier_call_id === undefined || !talked || wait === undefined
+  return isSession(call) ||
+    call.cost !== undefined ||
+    call.carrier_call_id === undefined ||
+    !talked ||
+    wait === undefined
     ? null
     : plusSeconds(deps.clock.now(), wait);
 }

@@ -6,7 +6,8 @@ import type { HangUpReason, MediaEnd } from "../../../shared/hangup-source.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { endEvidenceOf } from "./call-facts.ts";
 import { isLive, requestHangUp } from "./call-state-machine.ts";
-import { handleOf, type CallDoc, type StoredOrder } from "./calls.model.ts";
+import { handleOf, isSession, type CallDoc, type StoredOrder } from "./calls.model.ts";
+import { endSession } from "../sessions/end-session.ts";
 import { callbackBase, type CallHandle } from "../carriers/carrier-port.ts";
 import { giveBackSpend } from "../spend/spend-admission.ts";
 import { longestSeconds } from "../spend/spend-amounts.ts";
@@ -15,8 +16,9 @@ import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { admitLeg } from "../admission/leg-admission.ts";
 import type { DialerParts } from "../deps.ts";
 
-/** Asks the carrier to end a call that has a name there. DEPENDENCY_DOWN when it can't be reached. */
+/** Asks the carrier to end a call that has a name there; a session ends at once. DEPENDENCY_DOWN when it can't be reached. */
 export async function hangUpAtCarrier(deps: DialerParts, call: CallDoc): Promise<void> {
+  if (isSession(call)) return endSession(deps, call);
   const handle = handleOf(call);
   if (call.provider === undefined || handle === null) return;
   await deps.carriers.of(call.provider).hangUp(handle, call.state === "ANSWERED");

@@ -146,6 +146,22 @@ export const refuse = (
   now: Date,
 ): Transition => end(unnamed(ref), ended, now, now, { error }, UNCOUNTED);
 
+/** RINGING: the session's client has until then to join. */
+export const awaitClient = (ref: string, join_until: Date): Transition => ({
+  filter: { ...live(ref), session: true, holder: null, hang_up: null },
+  update: { $set: { deadline_at: join_until, due_at: join_until } },
+});
+
+/** RINGING -> ENDED: no client joined the session in time; its lead waits for the next. */
+export const unjoined = (ref: string, now: Date): Transition =>
+  end({ ...live(ref), session: true, holder: null, deadline_at: { $lte: now } }, "not_dialled", now, now, {
+    release: { due_at: now, reason: "no_client_joined" },
+  });
+
+/** Live -> ENDED: the session is over. */
+export const endedSession = (ref: string, ended: "completed" | "canceled", now: Date): Transition =>
+  end({ ...live(ref), session: true }, ended, now, now, {});
+
 /**
  * DIALING -> ENDED: perhaps sent, never answered, never found. Counts as rung.
  * A sender that died right before the request and one that died right after it left the same document: the intent. No further mark distinguishes

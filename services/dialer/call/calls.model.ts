@@ -2,7 +2,8 @@ import { Schema } from "mongoose";
 import type { CarrierEnd } from "../../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import type { Prepared } from "../../../shared/contracts/conversation.ts";
-import type { DialJob, RecordingState } from "../../../shared/contracts/dialer.ts";
+import type { DialJob } from "../../../shared/contracts/dialer.ts";
+import type { RecordingState } from "../../../shared/contracts/records/recording-states.ts";
 import type { HangUpReason, MediaEnd } from "../../../shared/hangup-source.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 import type { AnsweredBy, CallHandle, CarrierWords, HangupParty } from "../carriers/carrier-port.ts";
@@ -15,7 +16,8 @@ export type CallState = (typeof CALL_STATES)[number];
 export type MediaKind = Prepared["kind"];
 
 /** What was to be dialled, as far as it is kept with the call. */
-export type StoredOrder = Omit<DialJob, "payload" | "pre_checks" | "pre_check_defers" | "rate_limit">;
+export type StoredOrder = Omit<DialJob, "payload" | "pre_checks" | "pre_check_defers" | "rate_limit" | "provider"> &
+  Partial<Pick<DialJob, "provider">>;
 
 /** A call's recording as it is kept with the call. Fields are absent until they are known. */
 export interface StoredRecording {
@@ -54,6 +56,8 @@ export interface CallDoc {
   created_at: Date;
   /** An inbound call; absent: an outbound call. */
   direction?: "INBOUND";
+  /** A session that a client joins from a browser: no carrier has it, and `carrier_call_id` is the name of its room. */
+  session?: true;
   /** What was to be dialled, as it stood at the claim; absent in tombstones. */
   order?: StoredOrder;
   provider?: Provider;
@@ -124,6 +128,9 @@ export const handleOf = ({
 }: Pick<CallDoc, "carrier_call_id" | "carrier_leg_id">): CallHandle | null =>
   carrier_call_id === undefined ? null : { call_id: carrier_call_id, leg_id: carrier_leg_id ?? null };
 
+/** Whether a call is a session of a browser, which no carrier has. */
+export const isSession = ({ session }: Pick<CallDoc, "session">): boolean => session === true;
+
 const Free = Schema.Types.Mixed;
 
 /** Collection `calls`; owner: the dialer. */
@@ -136,6 +143,7 @@ export const callSchema = new Schema<CallDoc>(
     rank: { type: Number, required: true },
     created_at: { type: Date, required: true },
     direction: String,
+    session: Boolean,
     order: Free,
     provider: String,
     dial_until: Date,

@@ -75,7 +75,7 @@ export const acceptInbound = (
   created_at: now,
   direction: "INBOUND",
   order,
-  provider: order.provider,
+  ...(order.provider === undefined ? {} : { provider: order.provider }),
   carrier_call_id: call.call_id,
   ...(call.leg_id === null ? {} : { carrier_leg_id: call.leg_id }),
   ringing_at: now,
@@ -88,6 +88,29 @@ export const acceptInbound = (
       }),
   tended_by: node,
   due_at: plusMs(now, JOIN_GRACE_MS),
+});
+
+/** A session that waits for its client in a room of this name until `join_until`; this node renews its lead's lease. */
+export const openedSession = (
+  order: StoredOrder,
+  room: string,
+  node: string,
+  now: Date,
+  join_until: Date,
+): CallDoc => ({
+  _id: callRef(order.lead_id, order.claim_no),
+  lead_id: order.lead_id,
+  claim_no: order.claim_no,
+  state: "RINGING",
+  rank: RANK.RINGING,
+  created_at: now,
+  session: true,
+  order,
+  media: "audio",
+  carrier_call_id: room,
+  deadline_at: join_until,
+  tended_by: node,
+  due_at: join_until,
 });
 
 /** The tombstone: an intent record that comes later finds the place taken, and nothing is dialled. */

@@ -8,9 +8,10 @@ import {
   pollAgain,
   place,
   ownLease,
+  unjoined,
 } from "./call-state-machine.ts";
 import type { HangUpReason } from "../../../shared/hangup-source.ts";
-import { handleOf, type CallDoc } from "./calls.model.ts";
+import { handleOf, isSession, type CallDoc } from "./calls.model.ts";
 import type { CallHandle, CarrierCall, CarrierPort } from "../carriers/carrier-port.ts";
 import { closeCall, finishCall } from "./close-call.ts";
 import { pollPrice } from "../billing/charge.ts";
@@ -126,6 +127,18 @@ async function pollNamed(deps: DialerParts, call: CallDoc, carrier: CarrierPort,
   }
 }
 
+/** A live session, of which no carrier can be asked: one whose client does not come, and one that should be over, is ended. */
+async function pollSession(deps: DialerParts, call: CallDoc): Promise<void> {
+  const now = deps.clock.now();
+  const over = call.holder === undefined ? await deps.calls.apply(unjoined(call._id, now)) : null;
+  if (over) return finishCall(deps, over);
+  const why = overdue(call, now);
+  if (why !== null) return endCall(deps, call._id, why);
+  await deps.calls.apply(
+    pollAgain(call._id, call.holder === undefined ? (call.deadline_at ?? now) : nextPollAt(call, now)),
+  );
+}
+
 /** Polls one call: closes an ended one, asks the carrier about a live one. Throws when a service or the carrier is unreachable. */
 export async function pollCall(deps: DialerParts, call: CallDoc): Promise<void> {
   if (call.state === "VOID") return;
@@ -133,6 +146,7 @@ export async function pollCall(deps: DialerParts, call: CallDoc): Promise<void> 
     await (call.closed_at ? pollPrice(deps, call) : closeCall(deps, call));
     return;
   }
+  if (isSession(call)) return pollSession(deps, call);
   if (call.provider === undefined) return;
   const carrier = deps.carriers.of(call.provider);
   const handle = handleOf(call);

@@ -1,5 +1,5 @@
 import { endsForVoicemail, isLive, joinMedia } from "../call/call-state-machine.ts";
-import type { CallDoc } from "../call/calls.model.ts";
+import { isSession, type CallDoc } from "../call/calls.model.ts";
 import { endCall } from "../call/call-control.ts";
 import { expectRecording } from "../recordings/expect-recording.ts";
 import { dueAfterJoin } from "../call/call-deadlines.ts";
@@ -46,6 +46,16 @@ export function refusalReason(call: CallDoc, now: Date): string {
   return call.dial_until !== undefined && call.dial_until <= now ? "window_closed" : "ended";
 }
 
+/** The lead's record names the room of a session that was joined, and when. */
+async function tellOfSession(
+  deps: DialerParts,
+  { lead_id, claim_no, carrier_call_id, joined_at }: CallDoc,
+): Promise<void> {
+  if (carrier_call_id === undefined || joined_at === undefined) return;
+  const call_initiated_time = joined_at.toISOString();
+  await deps.bus.call("leads.annotate", { lead_id, claim_no, call_id: carrier_call_id, call_initiated_time });
+}
+
 /** The fence at answer: hands the lease to the node whose media joined, or refuses with the reason and ends the call. The same node may ask again. */
 export async function mediaJoined(deps: DialerParts, ref: string, node: string): Promise<MediaJoinedAnswer> {
   const call = await deps.calls.find(ref);
@@ -56,6 +66,7 @@ export async function mediaJoined(deps: DialerParts, ref: string, node: string):
   const moved = await deps.calls.apply(joinMedia(ref, node, now, dueAfterJoin(now, call.order?.max_call_seconds ?? 0)));
   if (moved) {
     if (call.state !== "ANSWERED") logCall(deps, "call.answered", moved, "somebody or something answered");
+    if (isSession(moved)) deps.background.run("telling of a session", () => tellOfSession(deps, moved));
     deps.background.run("expecting a recording", () => expectRecording(deps, moved));
     return yes(deps, moved);
   }

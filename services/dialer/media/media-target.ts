@@ -10,8 +10,8 @@ export const isRecordedByUs = ({ env }: Pick<DialerParts, "env">, record: boolea
 /** True where the conversation service records this call: the carrier is not to. */
 export const isOwnRecording = (
   deps: Pick<DialerParts, "env">,
-  { order, media }: Pick<CallDoc, "order" | "media">,
-): boolean => media === "audio" && isRecordedByUs(deps, order?.record ?? false);
+  { order, media, session }: Pick<CallDoc, "order" | "media" | "session">,
+): boolean => (session ? (order?.record ?? false) : media === "audio" && isRecordedByUs(deps, order?.record ?? false));
 
 /** What a conversation gets of its carrier: its name, and how its media stream works. */
 export const carrierFacts = ({

@@ -52,8 +52,9 @@ async function startRecording(deps: DialerParts, ref: string): Promise<void> {
 
 /** True where this call will have a recording from now on: recording by command starts once the conversation has joined, and so does ours. */
 function isRecorded(deps: DialerParts, call: CallDoc): boolean {
-  if (call.order?.record !== true || call.provider === undefined) return false;
+  if (call.order?.record !== true) return false;
   if (isOwnRecording(deps, call)) return call.holder !== undefined;
+  if (call.provider === undefined) return false;
   const how = deps.carriers.of(call.provider).capabilities.recording;
   return how === "dial" || (how === "command" && call.holder !== undefined);
 }
@@ -68,13 +69,14 @@ export async function afterCall(deps: DialerParts, { _id, recording }: CallDoc):
  * After the answer: the recording is expected, and the lead's record names its address at once, so that the webhook event does so too. Idempotent.
  */
 export async function expectRecording(deps: DialerParts, call: CallDoc): Promise<void> {
-  if (call.provider === undefined || call.recording !== undefined || !isRecorded(deps, call)) return;
+  if (call.recording !== undefined || !isRecorded(deps, call)) return;
   const isOurs = isOwnRecording(deps, call);
   const moved = await deps.recordings.apply(
     expect(call._id, deps.clock.now(), call.order?.max_call_seconds ?? 0, isOurs),
   );
   if (!moved) return;
-  const isCommanded = !isOurs && deps.carriers.of(call.provider).capabilities.recording === "command";
+  const isCommanded =
+    !isOurs && call.provider !== undefined && deps.carriers.of(call.provider).capabilities.recording === "command";
   if (!isCommanded && !isLive(moved)) await afterCall(deps, moved); // the end came before this
   await reportAddress(deps, moved, true);
   if (isCommanded) await startRecording(deps, call._id);

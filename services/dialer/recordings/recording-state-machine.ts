@@ -1,6 +1,6 @@
 import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import { exponentialMs } from "../../../shared/time/backoff.ts";
-import type { RecordingState } from "../../../shared/contracts/dialer.ts";
+import type { RecordingState } from "../../../shared/contracts/records/recording-states.ts";
 import type { Transition } from "../call/call-state-machine.ts";
 import type { StoredRecording } from "../call/calls.model.ts";
 import type { CarrierRecording } from "../carriers/carrier-port.ts";

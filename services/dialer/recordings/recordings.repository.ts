@@ -1,5 +1,6 @@
 import type { Model } from "mongoose";
 import { PROVIDERS } from "../../../shared/contracts/records/configuration.ts";
+import { attemptOfRoom } from "../../../shared/contracts/records/session.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import type { Transition } from "../call/call-state-machine.ts";
 
@@ -12,7 +13,7 @@ export interface Recordings {
   apply(move: Transition): Promise<CallDoc | null>;
   /** Takes the call whose recording waits longest and keeps others off until `next_due`. */
   takeDue(now: Date, next_due: Date): Promise<RecordedCall | null>;
-  /** The call of this name at one of the carriers. */
+  /** The call of this name at one of the carriers, or the session in the room of this name. */
   ofCarrierCall(call_id: string): Promise<CallDoc | null>;
 }
 
@@ -27,7 +28,10 @@ export const createRecordings = (model: Model<CallDoc>, run: Recordings["apply"]
         { sort: { "recording.due_at": 1 }, returnDocument: "after" },
       )
       .lean<RecordedCall>(),
-  // by the index of carriers' names, which begins with the provider
-  ofCarrierCall: (call_id) =>
-    model.findOne({ provider: { $in: [...PROVIDERS] }, carrier_call_id: call_id }).lean<CallDoc>(),
+  ofCarrierCall(call_id) {
+    const ref = attemptOfRoom(call_id);
+    if (ref !== null) return model.findOne({ _id: ref, session: true }).lean<CallDoc>();
+    // by the index of carriers' names, which begins with the provider
+    return model.findOne({ provider: { $in: [...PROVIDERS] }, carrier_call_id: call_id }).lean<CallDoc>();
+  },
 });

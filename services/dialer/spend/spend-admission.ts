@@ -23,6 +23,8 @@ export interface SpendLeg extends Charged {
   seconds: number;
   /** A live call is handed on: its minutes count from now on. */
   handed_on?: boolean;
+  /** A session of a browser: no carrier is paid for its minutes. */
+  unpaid?: boolean;
 }
 
 /** Which ceilings were told to be reached, of the process. */
@@ -58,7 +60,7 @@ async function giveBackOf(
 export async function reserveSpend(deps: SpendDeps, leg: SpendLeg): Promise<SpendReached | null> {
   const owners = ownersOf(leg);
   if (owners.length === 0) return null;
-  const price = legPrice(deps.env, leg.to);
+  const price = leg.unpaid === true ? 0 : legPrice(deps.env, leg.to);
   const now = deps.clock.now();
   const until = plusMs(now, CALL_EXPECTED_WITHIN_MS);
   for (const [i, owner] of owners.entries()) {

@@ -104,6 +104,15 @@ export const TIMELINE = {
     },
   ],
 };
+const SESSION_REF = `${SAMPLE.session_lead_id}.1`;
+/** How a client joins a session. */
+export const JOINED = {
+  transport: "websocket",
+  url: "wss://voice.example.com/media/browser",
+  token: "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJjYWxsYWdlbnQifQ.c2lnbmF0dXJl",
+  room_name: `rtc-${SESSION_REF}`,
+  expires_at: "2026-11-21T09:32:00.000Z",
+};
 const gate = (
   name: string,
   verdict: "pass" | "hold",

@@ -220,7 +220,7 @@ const LEADS: Record<string, Example> = {
     response: { deliveries: [leads.DELIVERY] },
   },
   "POST /leads/{lead_id}/deliveries/replay": { path: { lead_id: SAMPLE.finished_lead_id }, response: leads.DELIVERY },
-  "POST /leads/{lead_id}/join": { path: { lead_id: SAMPLE.lead_id } },
+  "POST /leads/{lead_id}/join": { path: { lead_id: SAMPLE.session_lead_id }, response: leads.JOINED },
   "POST /leads/{lead_id}/tts-speak": { path: { lead_id: SAMPLE.lead_id }, request: { text: "One moment, please." } },
   "GET /leads/recording/{call_sid}": { path: { call_sid: "CA00000000000000000000000000000000" } },
   "POST /leads/resume": {

@@ -77,8 +77,18 @@ export const leads: readonly Row[] = [
       errors: ["LEAD_NOT_FOUND", "DELIVERY_NOT_FOUND", "DELIVERY_PENDING"],
     }),
     row("POST", "/leads/{lead_id}/join", "leads.join", ALL, 200, {
-      summary: "Join the real-time session of a lead: not available in this version, answers 501",
-      errors: ["LEAD_NOT_FOUND", "NOT_AVAILABLE"],
+      summary:
+        "Join the real-time session of a lead (RTC modes): where its client connects, and a token for one use within two minutes",
+      cost: COST.list,
+      errors: [
+        "LEAD_NOT_FOUND",
+        "WRONG_MODE",
+        "SESSION_OVER",
+        "SESSION_HELD",
+        "NUMBER_BLACKLISTED",
+        "BUSY",
+        "NOT_AVAILABLE",
+      ],
     }),
     row("POST", "/leads/{lead_id}/tts-speak", "leads.speak", ALL, 200, {
       summary: "Have a text spoken in an RTC_STREAM session: not available in this version, answers 501",

@@ -5,7 +5,7 @@ import { PUSH_BYTES } from "../../../shared/contracts/records/pushed-lead.ts";
 import { PRE_CHECK_BYTES } from "../../../shared/contracts/records/attempt.ts";
 import { jsonBytes } from "../../../shared/json.ts";
 import { boundedResults, evaluationFields, evaluationHistory, preCheckHistory } from "../rules/attempt-record.ts";
-import { annotate } from "../rules/lead-state-machine.ts";
+import { annotate } from "../rules/lead-transition.ts";
 import type { LeadDeps } from "../deps.ts";
 
 type Annotation = ParamsOf<"leads.annotate">;

@@ -7,6 +7,7 @@ import type { LeadDeps } from "../deps.ts";
 import { toClaimed } from "../lists/lead-views.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import * as machine from "../rules/lead-state-machine.ts";
+
 import type { Lease } from "../rules/lead-transition.ts";
 import { boundedFacts, boundedResults } from "../rules/attempt-record.ts";
 import { nextTryAt, technicalFault, withFault } from "../rules/faults.ts";

@@ -41,7 +41,8 @@ async function recoverLead(deps: LeadDeps, lead: LeadState): Promise<void> {
     await settleAs(lostFacts());
     return;
   }
-  if (lead.recoveries + 1 >= PARKED_AFTER_RECOVERIES) {
+  // a session waits for its client either way, and nobody is called by parking it
+  if (lead.join_by === undefined && lead.recoveries + 1 >= PARKED_AFTER_RECOVERIES) {
     await releaseForFault(deps, lease, lead, { code: "HOLDER_LOST", reason: "holder_lost", recovered: true });
     return;
   }

@@ -52,7 +52,8 @@ export interface QueryDeps extends Pick<ServiceDeps, "clock" | "env"> {
   leads: LeadsRepository;
 }
 
-async function leadFor({ leads }: QueryDeps, by: By, lead_id: string): Promise<LeadDoc> {
+/** A lead of the asker's scope. LEAD_NOT_FOUND. */
+export async function leadFor({ leads }: Pick<QueryDeps, "leads">, by: By, lead_id: string): Promise<LeadDoc> {
   return (isUuid(lead_id) ? await leads.byId(scopeOf(by), lead_id.toLowerCase()) : null) ?? notFound();
 }
 
@@ -163,16 +164,6 @@ export async function explain(
   if (doc.call_direction === "INBOUND") return explainInbound(doc, at ?? deps.clock.now().toISOString());
   const lead = toWaiting(doc);
   return explainLeftOut(await bus.call("scheduler.explain", { lead, ...(at === undefined ? {} : { at }) }), doc.meta);
-}
-
-/** Refuses what this version does not offer for a lead of the asker's scope. LEAD_NOT_FOUND, NOT_AVAILABLE. */
-export async function unavailable(
-  deps: QueryDeps,
-  { by, lead_id }: ParamsOf<"leads.join">,
-  what: string,
-): Promise<never> {
-  await leadFor(deps, by, lead_id);
-  return fail("NOT_AVAILABLE", `${what} is not available in this version of the service.`);
 }
 
 /** Who downloaded what lately: a player asks for a recording piece by piece, which is one entry of the audit log. */

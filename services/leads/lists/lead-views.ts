@@ -128,6 +128,7 @@ export const toWaiting = (d: LeadDoc): WaitingLead => ({
   due_at: iso(d.due_at),
   created_at: d.created_at.toISOString(),
   ...ageAndFaults(d),
+  ...(d.join_by === undefined ? {} : { join_by: d.join_by.toISOString() }),
   held: d.held && { why: d.held.why, until: d.held.until.toISOString(), since: d.held.since.toISOString() },
   reseller_id: d.reseller_id,
   merchant_id: d.merchant_id,

@@ -1,8 +1,9 @@
 import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
-import { DIALLED_MODES, type ExecutionMode } from "../../../shared/contracts/records/lead.ts";
-import { QUEUED_STATE, queuedHistory } from "../rules/lead-state-machine.ts";
+import { DIALLED_MODES, isSessionMode, type ExecutionMode } from "../../../shared/contracts/records/lead.ts";
+import { QUEUED_STATE } from "../rules/lead-state-machine.ts";
+import { queuedHistory } from "../rules/lead-transition.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { expiryFrom } from "../rules/faults.ts";
 import { keptOverride, leftOutMeta, leftOutSentence } from "./playground-override.ts";
@@ -19,6 +20,10 @@ export const PHONE = "customer_mobile_number";
 /** The merchant a push is for: the one it names, else the asker's own. */
 export const merchantOf = (by: By, lead: PushedLead): string | undefined =>
   lead.merchant_id ?? scopeOf(by).merchant_id ?? undefined;
+
+/** Until when a client may join the session of a lead. */
+const joinBy = ({ rtc_join_timeout_seconds, max_age_seconds }: ResolvedTemplate, now: Date): Date =>
+  plusSeconds(now, Math.min(rtc_join_timeout_seconds ?? max_age_seconds, max_age_seconds));
 
 /** The document of a pushed lead. Only leads with a number and a dialled mode become due. */
 export function documentOf(
@@ -58,6 +63,7 @@ export function documentOf(
     call_direction: "OUTBOUND",
     is_test: playground || mode.endsWith("_TEST"),
     ...(due_at ? { due_at } : {}),
+    ...(isSessionMode(mode) ? { join_by: joinBy(template, now) } : {}),
     expiry_from: expiryFrom({ phone_number: phone, execution_mode: mode, created_at: now }),
     attempt: null,
     held: null,
@@ -84,9 +90,10 @@ export const withId = (doc: LeadDoc, id: string): LeadDoc => ({
 });
 
 /** The message of the answer for a queued lead; it depends on nothing but the lead. */
-export function messageFor(doc: Pick<LeadDoc, "due_at" | "phone_number" | "meta">): string {
+export function messageFor(doc: Pick<LeadDoc, "due_at" | "join_by" | "phone_number" | "meta">): string {
   const left_out = leftOutSentence(doc.meta);
   if (doc.due_at) return `The lead is queued.${left_out}`;
+  if (doc.join_by) return `The lead is queued and waits until a client joins its session.${left_out}`;
   if (!doc.phone_number)
     return `The lead is queued, but its payload has no ${PHONE}: there is no number to dial, so it stays in BACKLOG.${left_out}`;
   return `The lead is queued and waits until a client joins its session.${left_out}`;

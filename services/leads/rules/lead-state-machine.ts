@@ -1,6 +1,6 @@
 import { callRef } from "../../../shared/ids.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
-import type { AttemptSnapshot, Faults, HistoryEntry, LeadDoc, LeadState, Owing } from "../leads.model.ts";
+import type { AttemptSnapshot, Faults, LeadDoc, LeadState, Owing } from "../leads.model.ts";
 import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
 import { agedFrom, IS_PARKED, NEVER_AGES, notParked, type Aged } from "./faults.ts";
 import { historyEntry, type Lease, type LeadTransition, type SeenLead } from "./lead-transition.ts";
@@ -46,13 +46,6 @@ export const QUEUED_STATE = {
 /** Where an inbound lead begins: in its only claim. */
 export const INBOUND_STATE = { ...QUEUED_STATE, status: "PROCESSING", attempt_count: 1, claim_no: 1 } as const;
 
-/** What the history of a lead begins with. */
-export const queuedHistory = (now: Date, due_at: Date | null, execution_mode: string): HistoryEntry => ({
-  event: "queued",
-  at: now,
-  details: { due_at: due_at?.toISOString() ?? null, execution_mode },
-});
-
 /** BACKLOG|RETRY -> PROCESSING. The claim number is the fence: it only ever rises. */
 export const claim = (
   seen: SeenLead & { claim_no: number },
@@ -81,6 +74,21 @@ export const claim = (
   },
 });
 
+/** BACKLOG -> PROCESSING, for a session: a client is about to join. A session lead is never due, so that no scheduler claims it. */
+export const join = (
+  seen: Pick<LeadDoc, "_id" | "claim_no">,
+  attempt: AttemptSnapshot,
+  lease_until: Date,
+  now: Date,
+): LeadTransition => ({
+  filter: { _id: seen._id, status: "BACKLOG", claim_no: seen.claim_no, due_at: null, join_by: { $gt: now } },
+  update: {
+    $set: { status: "PROCESSING", lease_until, attempt, held: null, updated_at: now },
+    $inc: { attempt_count: 1, claim_no: 1 },
+    ...historyEntry("claimed", now, { claim_no: seen.claim_no + 1, template_version: attempt.template_version }),
+  },
+});
+
 /** PROCESSING -> same, the lease renewed. */
 export const renewLease = (lease: Lease, lease_until: Date): LeadTransition => ({
   filter: leasedBy(lease),
@@ -97,7 +105,7 @@ export const takeOver = (lease: Lease, expired: Date, lease_until: Date, now: Da
 });
 
 /** A lead in an attempt, as far as its release is concerned. */
-type Released = Queued & Aged & Pick<LeadDoc, "attempt_count">;
+type Released = Queued & Aged & Pick<LeadDoc, "attempt_count" | "join_by">;
 
 /** PROCESSING -> where it came from, its faults in a row as they are. */
 const returned = (
@@ -113,8 +121,8 @@ const returned = (
     $set: {
       status: lead.attempt_count > 1 ? "RETRY" : "BACKLOG",
       queue: queueOf(lead),
-      due_at,
-      held: { why, until: due_at, since: now },
+      // a session waits for the next client, and is never due
+      ...(lead.join_by === undefined ? { due_at, held: { why, until: due_at, since: now } } : { held: null }),
       updated_at: now,
     },
     $inc: { attempt_count: -1 },
@@ -227,7 +235,7 @@ export const finish = (
   filter: leasedBy(lease),
   update: {
     $set: { ...attemptFields(facts), ...finishedFields(lead, outcome, now), ...owedEnd(lease, end_call, now) },
-    $unset: { lease_until: 1, ...withoutFaults(lead, now).$unset, ...outdatedFields(facts) },
+    $unset: { lease_until: 1, join_by: 1, ...withoutFaults(lead, now).$unset, ...outdatedFields(facts) },
     ...countIncrements(facts),
     ...historyEntry("finished", now, attemptHistory(lease.claim_no, facts, outcome)),
   },
@@ -244,7 +252,7 @@ export const drop = (
   filter: { _id: seen.lead_id, status: WAITING, due_at: seen.due_at },
   update: {
     $set: { ...finishedFields(lead, outcome, now), "meta.drop_reason": reason },
-    $unset: { due_at: 1, faults: 1 },
+    $unset: { due_at: 1, join_by: 1, faults: 1 },
     ...historyEntry("dropped", now, { outcome, reason }),
   },
 });
@@ -258,7 +266,7 @@ export const abort = (
   filter: { _id: lead._id, status: WAITING },
   update: {
     $set: { ...finishedFields(lead, "ABORTED", now), "meta.cancellation": cancellation },
-    $unset: { due_at: 1, faults: 1 },
+    $unset: { due_at: 1, join_by: 1, faults: 1 },
     ...historyEntry("aborted", now, { reason: cancellation.reason, by: cancellation.by }),
   },
 });
@@ -279,20 +287,5 @@ export const resume = (lead: Pick<LeadDoc, "_id" | "due_at">, by: string, now: D
   update: {
     $set: { due_at: now, held: null, updated_at: now },
     ...historyEntry("resumed", now, { by }),
-  },
-});
-
-/** Facts that arrive early or late; status is never touched. `details` is what the history keeps of them. `later`: only where another attempt has begun since. */
-export const annotate = (
-  lease: Lease,
-  facts: Record<string, unknown>,
-  details: Record<string, unknown>,
-  now: Date,
-  later = false,
-): LeadTransition => ({
-  filter: { _id: lease.lead_id, claim_no: later ? { $gt: lease.claim_no } : lease.claim_no },
-  update: {
-    $set: { ...facts, updated_at: now },
-    ...historyEntry("noted", now, { claim_no: lease.claim_no, ...details }),
   },
 });

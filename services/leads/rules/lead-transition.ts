@@ -34,3 +34,25 @@ export interface Lease {
   lead_id: string;
   claim_no: number;
 }
+
+/** What the history of a lead begins with. */
+export const queuedHistory = (now: Date, due_at: Date | null, execution_mode: string): HistoryEntry => ({
+  event: "queued",
+  at: now,
+  details: { due_at: due_at?.toISOString() ?? null, execution_mode },
+});
+
+/** Facts that arrive early or late; status is never touched. `details` is what the history keeps of them. `later`: only where another attempt has begun since. */
+export const annotate = (
+  lease: Lease,
+  facts: Record<string, unknown>,
+  details: Record<string, unknown>,
+  now: Date,
+  later = false,
+): LeadTransition => ({
+  filter: { _id: lease.lead_id, claim_no: later ? { $gt: lease.claim_no } : lease.claim_no },
+  update: {
+    $set: { ...facts, updated_at: now },
+    ...historyEntry("noted", now, { claim_no: lease.claim_no, ...details }),
+  },
+});

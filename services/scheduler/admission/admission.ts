@@ -1,4 +1,5 @@
 import { GATES, type GateName } from "../../../shared/contracts/records/explanation.ts";
+import { isSessionMode } from "../../../shared/contracts/records/lead.ts";
 import { RULES, type GateInputs } from "./gates.ts";
 import type { DropOutcome, Ruling } from "./gate-verdict.ts";
 
@@ -20,11 +21,33 @@ const AFTER_DROP: Ruling = {
   until: null,
 };
 
+/** Gates that are about ringing a phone: a session rings none. */
+const OF_PHONES: ReadonlySet<GateName> = new Set([
+  "former_call_open",
+  "callee_busy",
+  "callee_capped",
+  "configuration",
+  "window",
+  "international",
+  "line",
+  "rate_limit",
+  "carrier_limit",
+]);
+const NO_PHONE: Ruling = {
+  verdict: "not_judged",
+  detail: "The lead waits for a client to join its session; no phone rings.",
+  values: {},
+  until: null,
+};
+/** Gates that hold a session lead only for as long as no client joins. */
+const UNTIL_JOINED: ReadonlySet<GateName> = new Set(["phone_number", "due"]);
+
 /** Judges every gate in its order. After one that drops the lead none is judged; one that defers it does not hide the next. */
 export function judgeGates(inputs: GateInputs): JudgedGate[] {
   let dropped = false;
+  const isSession = inputs.lead !== null && isSessionMode(inputs.lead.execution_mode);
   return GATES.map((gate) => {
-    const ruling = dropped ? AFTER_DROP : RULES[gate](inputs);
+    const ruling = dropped ? AFTER_DROP : isSession && OF_PHONES.has(gate) ? NO_PHONE : RULES[gate](inputs);
     dropped ||= ruling.verdict === "drop";
     return { gate, ...ruling };
   });
@@ -40,6 +63,10 @@ export function admissionOf(gates: readonly JudgedGate[]): Admission {
   const decisive = gates.find((g) => g.verdict === "drop") ?? gates.find((g) => g.verdict === "hold");
   return decisive ? asAdmission(decisive) : { verdict: "admitted" };
 }
+
+/** Whether a client may join the session of a lead now. */
+export const admitToSession = (inputs: GateInputs): Admission =>
+  admissionOf(judgeGates(inputs).filter(({ gate }) => !UNTIL_JOINED.has(gate)));
 
 /** The admission of a lead, or with `lead` null of a whole queue, by the gates that explain shows. */
 export const admitLead = (inputs: GateInputs): Admission => admissionOf(judgeGates(inputs));

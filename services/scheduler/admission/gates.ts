@@ -15,7 +15,7 @@ import { permitsAt, type RateLimit, type WindowLog } from "../limits/rules/slidi
 
 /** What the gates judge of a lead. `masked`: its number as it may be shown. */
 export type GateLead = Pick<WaitingLead, "status" | "due_at" | "created_at" | "execution_mode" | "phone_number"> &
-  Partial<Pick<WaitingLead, "outcome" | "held" | "aged_from" | "faults">> & { masked: string | null };
+  Partial<Pick<WaitingLead, "outcome" | "held" | "aged_from" | "faults" | "join_by">> & { masked: string | null };
 
 /** Usable numbers of a party and their free slots; `home`: only those of the callee's country, where international calls are off. */
 export interface SlotAvailability {
@@ -176,6 +176,13 @@ function phoneRuling(lead: GateLead, allowed: Allowed = { special: [] }): Ruling
   return pass(`The number to call is ${lead.masked ?? "known"}.`, values);
 }
 
+function joinByRuling(join_by: string, at: Date): Ruling {
+  const values = { expires_at: join_by };
+  return at >= new Date(join_by)
+    ? drop("EXPIRED", "no client joined in time", values)
+    : pass(`A client may join until the lead expires at ${join_by}.`, values);
+}
+
 function expiryRuling(lead: GateLead, plan: Plan, at: Date): Ruling {
   const parked_at = lead.faults?.parked_at;
   if (parked_at !== undefined)
@@ -183,6 +190,7 @@ function expiryRuling(lead: GateLead, plan: Plan, at: Date): Ruling {
       max_age_seconds: plan.max_age_seconds,
       parked_at,
     });
+  if (lead.join_by !== undefined) return joinByRuling(lead.join_by, at);
   if (lead.phone_number === null && DIALLED_MODES.includes(lead.execution_mode))
     return pass("A lead without a number to call does not expire.", { max_age_seconds: plan.max_age_seconds });
   const expires = plusSeconds(new Date(lead.aged_from ?? lead.created_at), plan.max_age_seconds);

@@ -13,6 +13,11 @@ export type ExecutionMode = (typeof EXECUTION_MODES)[number];
 /** Modes that the scheduler dials; the others wait until a client joins. */
 export const DIALLED_MODES: readonly ExecutionMode[] = ["TELEPHONY", "TELEPHONY_TEST"];
 
+/** Modes whose leads are not dialled: a client joins their session. */
+export const SESSION_MODES: readonly ExecutionMode[] = ["RTC", "RTC_TEST", "RTC_STREAM"];
+/** Whether a lead of this mode waits for a client to join its session. */
+export const isSessionMode = (mode: ExecutionMode): boolean => SESSION_MODES.includes(mode);
+
 /** The lead record of 2.1. */
 export const LeadRecord = Type.Object({
   id: Uuid,
@@ -82,6 +87,8 @@ export const WaitingLead = Type.Object({
   held: Nullable(Held),
   created_at: IsoTime,
   ...AgeAndFaults,
+  /** A session lead that nobody has joined by then ends; absent: the lead is dialled, or an older version answers. */
+  join_by: Type.Optional(IsoTime),
   reseller_id: Id,
   merchant_id: Nullable(Id),
   template_id: Uuid,

@@ -129,11 +129,14 @@ const LimitsFields = {
   max_call_seconds: Type.Integer({ minimum: 10, maximum: LONGEST_CALL_SECONDS }),
   idle_seconds: Type.Integer({ minimum: 1, maximum: 120 }),
   max_age_seconds: Type.Integer({ minimum: MIN_MAX_AGE_SECONDS, maximum: 7_776_000 }),
+  /** A session lead (RTC modes) that nobody joins within this time ends; absent: within max_age_seconds. */
+  rtc_join_timeout_seconds: Type.Optional(Type.Integer({ minimum: 10, maximum: 7_776_000 })),
 };
 const LimitsInput = Strict({
   max_call_seconds: Type.Optional(LimitsFields.max_call_seconds),
   idle_seconds: Type.Optional(LimitsFields.idle_seconds),
   max_age_seconds: Type.Optional(LimitsFields.max_age_seconds),
+  rtc_join_timeout_seconds: LimitsFields.rtc_join_timeout_seconds,
 });
 
 /** Bounds of a template that names none, in seconds. */

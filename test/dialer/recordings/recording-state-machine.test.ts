@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { randomUUID } from "node:crypto";
 import { audioType } from "../../../services/dialer/recordings/fetch-recording.ts";
 import * as machine from "../../../services/dialer/recordings/recording-state-machine.ts";
-import { RECORDING_STATES, type RecordingState } from "../../../shared/contracts/dialer.ts";
+import { RECORDING_STATES, type RecordingState } from "../../../shared/contracts/records/recording-states.ts";
 import type { Transition } from "../../../services/dialer/call/call-state-machine.ts";
 import { recordingKey } from "../../../shared/storage/recordings.ts";
 

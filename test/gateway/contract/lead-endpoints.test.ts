@@ -236,7 +236,6 @@ describe("GET /analytics/summary", () => {
 
 describe("what is not available yet says so, to those who may know of the lead", () => {
   const rows = (id: string): [string, string, object?][] => [
-    ["POST", `/leads/${id}/join`],
     ["POST", `/leads/${id}/tts-speak`, { text: "One moment." }],
   ];
   test("501 for an own lead, 404 for an unknown one", async () => {

@@ -6,7 +6,7 @@ import formats from "ajv-formats";
 import blacklist from "../../../services/blacklist/blacklist.service.ts";
 import config from "../../../services/config/config.service.ts";
 import { exampleOf, type Example } from "../../../services/gateway/docs/examples.ts";
-import { INBOUND_CALL } from "../../../services/gateway/docs/example-leads.ts";
+import { INBOUND_CALL, JOINED } from "../../../services/gateway/docs/example-leads.ts";
 import { SAMPLE } from "../../../services/gateway/docs/example-records.ts";
 import { bodySchemaOf, bulkSchemasOf, responseSchemaOf } from "../../../services/gateway/docs/row-schemas.ts";
 import { ROUTES } from "../../../services/gateway/routes/index.ts";
@@ -23,6 +23,7 @@ let http: HttpStage;
 let world: ExampleWorld;
 /** A recording of some lead's call, for the download. */
 const RECORDING = { state: "stored", key: "call.wav", content_type: "audio/wav", bytes: 4, where: "local" };
+const { transport: _transport, ...withoutTransport } = JOINED;
 let recorded = "";
 beforeAll(async () => {
   const dir = await mkdtemp(join(tmpdir(), "examples-"));
@@ -34,6 +35,7 @@ beforeAll(async () => {
   );
   http.script["dialer.recordingOf"] = () => ({ recording: { ...RECORDING, lead_id: recorded } });
   http.script["dialer.inboundCalls"] = () => ({ count: 1, inbound_calls: [INBOUND_CALL], next_cursor: null });
+  http.script["dialer.openSession"] = () => withoutTransport;
   http.script["dialer.history"] = () => ({ calls: [], carrier_events: [] });
   http.script["conversation.history"] = () => ({ sessions: [] });
   world = await exampleWorld(http);

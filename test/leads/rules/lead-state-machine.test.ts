@@ -1,6 +1,6 @@
 import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { LeadStatus } from "../../../shared/contracts/records/lead.ts";
-import type { LeadTransition } from "../../../services/leads/rules/lead-transition.ts";
+import { annotate, type LeadTransition } from "../../../services/leads/rules/lead-transition.ts";
 import * as machine from "../../../services/leads/rules/lead-state-machine.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { toDue, toEventData, totalCost } from "../../../services/leads/lists/lead-views.ts";
@@ -81,6 +81,7 @@ function passes(filter: Record<string, unknown>, doc: Record<string, unknown>): 
 
 const MOVES: Record<string, { move: LeadTransition; from: LeadStatus[] }> = {
   claim: { move: machine.claim({ ...seen, claim_no: 3 }, attempt, LATER, NOW), from: ["BACKLOG", "RETRY"] },
+  join: { move: machine.join(lead(), attempt, LATER, NOW), from: [] },
   extend: { move: machine.renewLease(baton, LATER), from: ["PROCESSING"] },
   release: { move: machine.release(baton, lead(), LATER, "busy", NOW), from: ["PROCESSING"] },
   releaseForFault: {
@@ -103,10 +104,10 @@ const MOVES: Record<string, { move: LeadTransition; from: LeadStatus[] }> = {
   abort: { move: machine.abort(lead(), { reason: "r", by: "b", at: NOW }, NOW), from: ["BACKLOG", "RETRY"] },
   resume: { move: machine.resume(lead({ faults: PARKED }), "user:a", NOW), from: [] },
   annotate: {
-    move: machine.annotate(baton, { call_id: "CA1" }, { call_id: "CA1" }, NOW),
+    move: annotate(baton, { call_id: "CA1" }, { call_id: "CA1" }, NOW),
     from: ["BACKLOG", "PROCESSING", "RETRY", "FINISHED"],
   },
-  annotateLater: { move: machine.annotate(baton, { "costs.3": 1 }, { cost: 1 }, NOW, true), from: [] },
+  annotateLater: { move: annotate(baton, { "costs.3": 1 }, { cost: 1 }, NOW, true), from: [] },
 };
 
 describe("every (state, move) pair", () => {
@@ -131,6 +132,15 @@ describe("every (state, move) pair", () => {
     expect(passes(MOVES["dropResting"]!.move.filter, resting)).toBe(true);
     expect(passes(MOVES["annotateLater"]!.move.filter, { ...lead({ claim_no: 4 }) })).toBe(true);
   });
+  test("a session is joined only while it waits, before its time is over, and comes back without a due time", () => {
+    const { due_at: _due, ...session } = lead({ execution_mode: "RTC", join_by: LATER });
+    const { filter } = MOVES["join"]!.move;
+    expect(passes(filter, session)).toBe(true);
+    for (const over of [{ status: "PROCESSING" }, { join_by: NOW }, { claim_no: 4 }, { due_at: NOW }])
+      expect(passes(filter, { ...session, ...over })).toBe(false);
+    const { $set } = machine.release(baton, session, LATER, "no_client_joined", NOW).update;
+    expect([$set["status"], $set["due_at"], $set["held"]]).toEqual(["BACKLOG", undefined, null]);
+  });
   test("a lease that was prolonged meanwhile is not taken over", () => {
     expect(passes(MOVES["takeOver"]!.move.filter, { ...lead({ status: "PROCESSING", lease_until: LATER }) })).toBe(
       false,
@@ -141,10 +151,15 @@ describe("every (state, move) pair", () => {
     (name) => {
       const { $set, $unset } = MOVES[name]!.move.update;
       const status = $set["status"];
-      if (status === "PROCESSING") expect([$set["lease_until"], $unset]).toEqual([LATER, { due_at: 1 }]);
+      if (status === "PROCESSING")
+        expect([$set["lease_until"], $unset]).toEqual([LATER, name === "join" ? undefined : { due_at: 1 }]);
       if (status === "BACKLOG" || status === "RETRY")
         expect([$set["due_at"], $set["queue"], $unset]).toEqual([LATER, ID, { lease_until: 1 }]);
-      if (status === "FINISHED") expect([{ due_at: 1, faults: 1 }, { lease_until: 1 }]).toContainEqual($unset);
+      if (status === "FINISHED")
+        expect([
+          { due_at: 1, join_by: 1, faults: 1 },
+          { join_by: 1, lease_until: 1 },
+        ]).toContainEqual($unset);
     },
   );
   test.each(["claim", "drop"])("%s is fenced by the due time seen", (name) => {

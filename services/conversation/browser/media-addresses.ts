@@ -1,0 +1,66 @@
+import { createHmac } from "node:crypto";
+import { BROWSER, roomOf, type MediaSource } from "../../../shared/contracts/records/session.ts";
+import type { Ids } from "../../../shared/ids.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
+import { BROWSER_PATH, mediaPath } from "../transport/media-server.ts";
+
+/** Where media connect, once, with this token. */
+export interface MediaAddress {
+  media_url: string;
+  token: string;
+}
+
+/** Whose media are awaited, and for how long. */
+interface Awaited {
+  provider: MediaSource;
+  ttl_seconds: number;
+}
+
+/** What addresses are made with. `url`: where the media server is found. */
+export interface MediaAddressesDeps {
+  clock: Pick<Clock, "now">;
+  ids: Pick<Ids, "hex">;
+  url(): string;
+}
+
+/** Gives media their addresses. */
+export interface MediaAddresses {
+  issue(call_ref: string, awaited: Awaited): MediaAddress;
+}
+
+const TOKEN_BYTES = 16;
+const KEY_BYTES = 32;
+
+const part = (of: object): string => Buffer.from(JSON.stringify(of)).toString("base64url");
+const HEADER = part({ alg: "HS256", typ: "JWT" });
+
+/** The claims of a session's token, of the shape of LiveKit's: join one room, publish the microphone, hear, exchange data. */
+function claimsOf(call_ref: string, id: string, now: Date, ttl_seconds: number): object {
+  const nbf = Math.floor(now.getTime() / MS_PER_SECOND);
+  const video = {
+    room: roomOf(call_ref),
+    roomJoin: true,
+    canPublish: true,
+    canPublishSources: ["microphone"],
+    canSubscribe: true,
+    canPublishData: true,
+  };
+  return { iss: "callagent", sub: "client", jti: id, nbf, exp: nbf + ttl_seconds, video };
+}
+
+/**
+ * Addresses with one-use tokens: a carrier's has it in the path; a browser's is a JWT, which it shows in a header. Both are known by their hash alone, on every node; so the JWT's
+ * signature is of a key that nobody else needs.
+ */
+export function mediaAddresses({ clock, ids, url }: MediaAddressesDeps): MediaAddresses {
+  const key = ids.hex(KEY_BYTES);
+  return {
+    issue(call_ref, { provider, ttl_seconds }) {
+      const id = ids.hex(TOKEN_BYTES);
+      if (provider !== BROWSER) return { media_url: `${url()}${mediaPath(provider, id)}`, token: id };
+      const signed = `${HEADER}.${part(claimsOf(call_ref, id, clock.now(), ttl_seconds))}`;
+      const token = `${signed}.${createHmac("sha256", key).update(signed).digest("base64url")}`;
+      return { media_url: `${url()}${BROWSER_PATH}`, token };
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { IsoTime, Nullable, Strict, Text, Type, Uuid, UpTo, Json, type Static } from "../define.ts";
+import { PROVIDERS } from "./configuration.ts";
+import { EXECUTION_MODES } from "./lead.ts";
+import { EngineEnum } from "./models.ts";
+import { SpendCeilings } from "./spend.ts";
+
+/** Where the media of a conversation come from that no carrier has: a person's browser or app. */
+export const BROWSER = "BROWSER";
+/** Where media come from: the carrier behind a provider word, or a browser. */
+export const MEDIA_SOURCES = [...PROVIDERS, BROWSER] as const;
+export type MediaSource = (typeof MEDIA_SOURCES)[number];
+
+/** Life of a media token of a session, seconds: it is used at once, and once. */
+export const MEDIA_TOKEN_SECONDS = 120;
+
+const ROOM = "rtc-";
+/** The name of a session's room, and the lead's call_id, by the name of its attempt. */
+export const roomOf = (call_ref: string): string => `${ROOM}${call_ref}`;
+/** The attempt whose session has a room of this name; null: it is the name of no room. */
+export const attemptOfRoom = (room: string): string | null => (room.startsWith(ROOM) ? room.slice(ROOM.length) : null);
+
+/** What a session is led with, as the scheduler's gates saw it. */
+const PlanFields = {
+  template_version: Type.Integer({ minimum: 1 }),
+  max_call_seconds: Type.Integer({ minimum: 1 }),
+  record: Type.Boolean(),
+  /** The configuration's engine; null: the deployment's. The template's own wins. */
+  engine: Nullable(EngineEnum),
+  /** The merchant's and the reseller's; absent: none. */
+  spend_ceilings: Type.Optional(SpendCeilings),
+};
+/** What a session is led with. */
+export const SessionPlan = Type.Object(PlanFields);
+export type SessionPlan = Static<typeof SessionPlan>;
+
+/** A session that is to wait for its client. */
+export const SessionOrder = Strict({
+  lead_id: Uuid,
+  claim_no: Type.Integer({ minimum: 1 }),
+  reseller_id: Text(64),
+  merchant_id: Nullable(Text(64)),
+  template_id: Uuid,
+  execution_mode: Type.Enum([...EXECUTION_MODES]),
+  payload: Json,
+  ...PlanFields,
+});
+export type SessionOrder = Static<typeof SessionOrder>;
+
+/** How a client joins a session. `room_name`: the lead's call_id. `token`: for one use until `expires_at`. */
+const AccessFields = { url: UpTo(2000), token: UpTo(2000), room_name: UpTo(200), expires_at: IsoTime };
+/** How a client joins a session. */
+export const SessionAccess = Type.Object(AccessFields);
+export type SessionAccess = Static<typeof SessionAccess>;
+/** The same for clients, with how the media travel. */
+export const JoinedSession = Type.Object({ transport: Type.Enum(["websocket"]), ...AccessFields });
+export type JoinedSession = Static<typeof JoinedSession>;
