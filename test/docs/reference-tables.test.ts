@@ -99,7 +99,11 @@ describe("docs/architecture.md", () => {
 describe("the state machines in docs/architecture.md", () => {
   const page = pageAt("docs/architecture.md");
   test.each([
-    ["State machine of a lead", ["services/leads/rules/lead-state-machine.ts", "services/leads/rules/lead-transition.ts"], 1],
+    [
+      "State machine of a lead",
+      ["services/leads/rules/lead-state-machine.ts", "services/leads/rules/lead-transition.ts"],
+      1,
+    ],
     ["State machine of a call", ["services/dialer/call/call-state-machine.ts", "services/dialer/call/new-calls.ts"], 3],
   ])("%s: names the transitions as the code does", (heading, paths, cell) => {
     const section = page.split(`## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
