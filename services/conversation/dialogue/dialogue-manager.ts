@@ -13,6 +13,7 @@ import {
   noteError,
   say,
   think,
+  withNode,
   continueWithoutModel,
 } from "./dialogue-steps.ts";
 import { phrasesFor } from "../../../shared/phrases.ts";
@@ -45,11 +46,26 @@ function begin(flow: Flow, s: DialogueState): Step {
   return andThen({ ...entered, effects }, (waiting) => listen(flow, waiting));
 }
 
+/** They talk into the closing that the model began: back to where it was called for. Null: that was not the model. */
+const reopened = (s: DialogueState): DialogueState | null =>
+  s.returns_to && {
+    ...s,
+    ...s.returns_to,
+    closing: "no",
+    returns_to: null,
+    chain: 0,
+    unusable_answers: 0,
+    traversal: s.node === s.returns_to.node ? s.traversal : withNode(s.traversal, s.returns_to.node),
+  };
+
 /** The customer spoke or entered DTMF. */
 function callerInput(flow: Flow, before: DialogueState, uttered: CallerInput, said: string): Step {
   if (uttered.content.trim() === "") return none(before);
   const s = addPending({ ...before, user_turns: before.user_turns + 1, reprompts: 0 }, uttered);
-  if (s.closing !== "no") return none(s);
+  if (s.closing !== "no") {
+    const again = s.mode === "thinking" && said === "" ? reopened(s) : null;
+    return again ? think(flow, again) : none(s);
+  }
   // speech that has started goes on; before its first word, the generation starts anew
   const attends = s.mode === "listening" || (s.mode === "thinking" && said === "");
   return attends ? think(flow, { ...s, chain: 0, unusable_answers: 0 }) : none(s);
@@ -60,7 +76,8 @@ function interrupted(flow: Flow, before: DialogueState, spoken: string, said: st
   const s = truncateSpeech(before, spoken, before.mode === "thinking" ? said : "");
   if (s.mode !== "thinking") return none(s);
   const silenced: DialogueState = { ...s, turn: s.turn + 1 };
-  return silenced.closing === "no" ? listen(flow, silenced) : endConversation(silenced, "agent", { at_once: true });
+  const open = silenced.closing === "no" ? silenced : reopened(silenced);
+  return open ? listen(flow, open) : endConversation(silenced, "agent", { at_once: true });
 }
 
 /** Unusable output: retried at most twice, then the conversation goes on without it. */
@@ -83,7 +100,7 @@ function modelAnswered(flow: Flow, before: DialogueState, text: string, calls: r
   const effects: Effect[] = [];
   for (const [i, call] of calls.entries()) {
     const { step: done, stays } = callFunction(flow, state, call, i === 0 ? speech : "");
-    state = done.state;
+    state = done.state.closing === "no" ? done.state : { ...done.state, returns_to: { node: s.node, role: s.role } };
     effects.push(...done.effects);
     if (!stays) return { state, effects };
   }

@@ -55,6 +55,8 @@ export interface DialogueState {
   readonly role: string;
   /** `node`: the current node is the last one; `farewell`: the model says a plain goodbye, then the call ends. */
   readonly closing: "no" | "node" | "farewell";
+  /** Where the conversation goes on when they talk into its closing; null: it does not. */
+  readonly returns_to: { readonly node: string; readonly role: string } | null;
   /** Number of the latest generation; answers to earlier ones are stale. */
   readonly turn: number;
   /** Function calls and transitions since the customer last spoke. */
@@ -200,6 +202,7 @@ export const newDialogue = (
   node: "",
   role: "",
   closing: "no",
+  returns_to: null,
   turn: 0,
   chain: 0,
   unusable_answers: 0,

@@ -150,6 +150,10 @@ function sayNodeText(flow: Flow, s: DialogueState, text: string): Step {
   });
 }
 
+/** The path with one more node; bounded. */
+export const withNode = (traversal: readonly string[], name: string): readonly string[] =>
+  traversal.length >= MAX_TRAVERSAL ? traversal : [...traversal, name];
+
 /** Leaves the current node and enters another: actions, rules, then fixed text or a generation; a node that ends the call does so once it has spoken. */
 export function enterNode(flow: Flow, s: DialogueState, name: string): Step {
   const node = flow.nodes.get(name);
@@ -159,7 +163,7 @@ export function enterNode(flow: Flow, s: DialogueState, name: string): Step {
     ...left,
     node: name,
     role: node.role_prompt ?? left.role,
-    traversal: left.traversal.length >= MAX_TRAVERSAL ? left.traversal : [...left.traversal, name],
+    traversal: withNode(left.traversal, name),
   };
   const acted = runActions(flow, moved, node.on_enter);
   const { state: here, nextNode } =

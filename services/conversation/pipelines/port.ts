@@ -1,5 +1,6 @@
 import type { Listening } from "../../../shared/contracts/records/listening-settings.ts";
 import type { Effect, DialogueEvent } from "../dialogue/dialogue-state.ts";
+import type { Finality } from "../dialogue/final-answers.ts";
 import type { DtmfCollection } from "../dialogue/flow.ts";
 import type { ModelAnswer } from "../providers/port.ts";
 
@@ -27,6 +28,8 @@ export interface PipelineHost {
   ready(call_id: string | null): void;
   /** Passes an event to the dialogue. Its effects come back through `perform`. */
   dispatch(event: DialogueEvent): void;
+  /** How what this event leads to can't be undone: an outcome, the end of the call, a transfer. Null: it can. */
+  finality(event: DialogueEvent): Finality | null;
   /** True while the conversation waits for the customer. */
   listening(): boolean;
   /** How DTMF is collected to one entry now; null: each digit counts by itself. */

@@ -22,6 +22,8 @@ export interface ProcessorEvents {
   sttFailed(code: string): void;
   /** Speech can't be synthesised any more. */
   ttsFailed(code: string): void;
+  /** An answer waits for the caller's last words, or has done so. */
+  answerHeld(): void;
   /** TTS got a text; its first audio has arrived. */
   synthesisRequested(): void;
   synthesisStarted(): void;

@@ -13,6 +13,7 @@ import {
   type Effect,
   type StopReason,
 } from "../dialogue/dialogue-state.ts";
+import { finalAnswer } from "../dialogue/final-answers.ts";
 import { collectionOf } from "../dialogue/flow.ts";
 import type { CallEvaluations } from "../evaluation/call-evaluations.ts";
 import type { PipelineHost, SpeechEffect, VoicePipeline } from "../pipelines/port.ts";
@@ -75,6 +76,13 @@ const speechSettingsOf = ({ language, voice, listening }: TemplateRecord): Pipel
   language,
   voice,
   listening: { ...DEFAULT_LISTENING, ...listening },
+});
+
+const figuresInLog = (log: Log): Pick<PipelineHost, "recordLatency" | "recordAnswer" | "recordError"> => ({
+  recordLatency: (turn) => log.info({ event: "talk.turn_timed", ...turn }, "A turn has been answered."),
+  recordAnswer: ({ text, calls, ...figures }) =>
+    log.info({ event: "talk.thought", ...figures, chars: text.length, calls: calls.length }, "The model has answered."),
+  recordError: (code) => log.warn({ event: "talk.fault", code }, "An error of the conversation's media or models."),
 });
 
 /** Opens the pipeline on media that has joined; never throws. */
@@ -208,6 +216,7 @@ export class ConversationSession {
     return {
       ready: (call_id) => this.#ready(call_id),
       dispatch: (event) => this.#dispatch(event),
+      finality: (event) => finalAnswer(flow, loop.state, event),
       preview: (event) => loop.preview(event),
       listening: () => loop.state.mode === "listening" && loop.state.node !== "",
       dtmfCollection: () => collectionOf(flow, loop.state.node),
@@ -215,14 +224,7 @@ export class ConversationSession {
       signals_beep: this.#answered.signals_beep,
       idle_ms: template.limits.idle_seconds * MS_PER_SECOND,
       speechSettings: speechSettingsOf(template),
-      recordLatency: (turn) => this.#log.info({ event: "talk.turn_timed", ...turn }, "A turn has been answered."),
-      recordAnswer: ({ text, calls, ...figures }) =>
-        this.#log.info(
-          { event: "talk.thought", ...figures, chars: text.length, calls: calls.length },
-          "The model has answered.",
-        ),
-      recordError: (code) =>
-        this.#log.warn({ event: "talk.fault", code }, "An error of the conversation's media or models."),
+      ...figuresInLog(this.#log),
     };
   }
 

@@ -72,6 +72,7 @@ async function talked(
     if (queue.push(withSaid(event)) === 1) drain();
   };
   const host: PipelineHost = {
+    finality: () => null,
     ready: () => tell({ type: "started" }),
     dispatch: tell,
     listening: () => state.mode === "listening" && state.node !== "",

@@ -194,6 +194,7 @@ describe("the engine at a machine", () => {
       ...over,
     };
     const host: PipelineHost = {
+      finality: () => null,
       ready: () => undefined,
       dispatch: (e) => told.push(e),
       listening: () => false,

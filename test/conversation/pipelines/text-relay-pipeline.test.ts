@@ -77,6 +77,7 @@ function open(over: Partial<PipelineHost> = {}) {
   const faults: string[] = [];
   const { asked, model } = scripted();
   const host: PipelineHost = {
+    finality: () => null,
     ready: () => undefined,
     dispatch: (e) => told.push(e),
     listening: () => true,

@@ -1,6 +1,7 @@
 import type { CascadeModels } from "../../providers/port.ts";
 import { LlmRunner } from "../llm-runner.ts";
 import type { ProcessorContext, VoiceProcessor } from "../voice-processor.ts";
+import { LastWords } from "./last-words.ts";
 import { SttInput } from "./stt-input.ts";
 import { TtsOutput } from "./tts-output.ts";
 
@@ -49,25 +50,46 @@ const openStt = (
     },
   });
 
-/** STT, language model and TTS, overlapped. */
-export function cascadedProcessor(o: CascadedProcessorOptions, context: ProcessorContext): VoiceProcessor {
-  const { host, playout, now } = context;
+const openLastWords = ({ host, events, now }: ProcessorContext, stt: SttInput): LastWords =>
+  new LastWords({
+    now,
+    finality: (event) => host.finality(event),
+    mayGoOn: () => stt.hasPendingWords || stt.mayBeWords,
+    dispatch: (event) => host.dispatch(event),
+    held: events.answerHeld,
+  });
+
+/** The parts, each told of the others' doings. */
+function openParts(o: CascadedProcessorOptions, context: ProcessorContext) {
+  const { host, now } = context;
   const tts = openTts(o.models.speech, context);
   const llm = new LlmRunner({
     model: o.models.chat,
     host,
     now,
-    dispatch: (event) => host.dispatch(event),
+    dispatch: (event) => lastWords.dispatch(event),
     openSink: ({ interruptible }) => tts.open({ interruptible }),
   });
   const stt = openStt(o, context, llm);
+  const lastWords = openLastWords(context, stt);
+  return { tts, llm, stt, lastWords };
+}
+
+/** STT, language model and TTS, overlapped. */
+export function cascadedProcessor(o: CascadedProcessorOptions, context: ProcessorContext): VoiceProcessor {
+  const { tts, llm, stt, lastWords } = openParts(o, context);
   const cancelGeneration = (): void => {
+    lastWords.drop();
     llm.cancelPreemptive();
     llm.cancel();
   };
 
   return {
-    pushAudio: (pcm) => stt.push(pcm),
+    pushAudio(pcm) {
+      const activity = stt.push(pcm);
+      lastWords.voiceActivity(activity);
+      return activity;
+    },
     forgetTalker: () => stt.forgetTalker(),
     get hasPendingSpeech() {
       return stt.hasPendingSpeech;
@@ -79,29 +101,34 @@ export function cascadedProcessor(o: CascadedProcessorOptions, context: Processo
       return stt.mayBeWords;
     },
     get generating() {
-      return llm.busy;
+      return llm.busy || lastWords.holding;
     },
     get speaking() {
-      return tts.busy;
+      // what was said of an answer that waits may still be cut, with the answer
+      return tts.busy || lastWords.text !== "";
     },
     say: (text, how) => tts.say(text, how),
-    generate: (effect) => llm.generate(effect),
+    generate(effect) {
+      lastWords.drop();
+      llm.generate(effect);
+    },
     playAudio: (pcm) => tts.playAudio(pcm),
-    spokenText: () => llm.spokenText(),
+    spokenText: () => llm.spokenText() || lastWords.text,
     get first_token_ms() {
       return llm.first_token_ms;
     },
     interrupt(report) {
-      const { spoken } = playout.flush();
+      const { spoken } = context.playout.flush();
       tts.drop();
       llm.interrupt(() => report(spoken));
+      lastWords.drop();
     },
     discardTurn() {
       llm.cancelPreemptive();
       stt.discardTurn();
     },
     cancelGeneration,
-    tick: () => undefined,
+    tick: () => lastWords.tick(),
     close() {
       cancelGeneration();
       stt.discardTurn();
