@@ -4,7 +4,10 @@ import type { LogLine } from "../stack/child-group.ts";
 const SHORT = 8;
 const clock = (at: Date): string => at.toISOString().slice(11, 23);
 const short = (id: unknown): string => (typeof id === "string" ? id.slice(0, SHORT) : "?");
-const text = (value: unknown): string => (value === undefined || value === null ? "-" : String(value));
+/** What a terminal would obey: whoever pushes a lead or speaks in a call chooses texts, and may move no cursor and make no line. */
+const CONTROLS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+const text = (value: unknown): string =>
+  value === undefined || value === null ? "-" : String(value).replaceAll(CONTROLS, "\u{FFFD}");
 
 const FROM_LOG: Record<string, (l: LogLine) => string> = {
   "lead.queued": (l) => `lead ${short(l["lead_id"])}  queued      ${text(l["request_id"])} for ${text(l["to"])}`,

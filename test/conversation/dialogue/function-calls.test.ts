@@ -188,7 +188,7 @@ describe("web requests and transfers", () => {
       },
     ]);
   });
-  test.each(["..", "."])("an address that walks up by %s is not requested", (order) =>
+  test.each(["..", ".", "../balance", "a/..\\b"])("an address that walks up by %s is not requested", (order) =>
     expect(types(play(flow, asked, { customer: "Ada", order, shop: "N" }).last)).toEqual(["note_error", "think"]),
   );
   test("half a surrogate pair in a variable ends nothing", () =>

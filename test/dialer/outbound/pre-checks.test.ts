@@ -135,9 +135,10 @@ describe("the request", () => {
     ["the host", { headers: { HOST: "internal" } }, "can't be set"],
     ["an address that walks up", { url: "https://shop.example/of/{{up}}/balance" }, "is . or .."],
     ["an address that walks up by two variables", { url: "https://shop.example/of/{{dot}}{{dot}}" }, "is . or .."],
+    ["an address that walks up behind an encoded slash", { url: "https://shop.example/of/{{over}}" }, "is . or .."],
     ["an address that stays", { url: "https://shop.example/of/{{dot}}/balance?a=b" }, "is . or .."],
   ])("is refused: %s", (_name, more, why) => {
-    const payload = { evil: "a\r\nX-Admin: 1", up: "..", dot: "." };
+    const payload = { evil: "a\r\nX-Admin: 1", up: "..", dot: ".", over: "../balance" };
     expect(outgoingOf(check(more), [payload], NO_SECRETS)).toEqual(expect.stringContaining(why));
   });
   test("no value, however made, leaves its place in the address or the JSON", () => {
