@@ -9,6 +9,7 @@ import { configurationSchema } from "./configurations/configurations.model.ts";
 import { configurationsRepository } from "./configurations/configurations.repository.ts";
 import { inboundPlans } from "./plans/inbound-plans.ts";
 import { callPlans } from "./plans/call-plans.ts";
+import { checkTurns } from "./push/check-turns.ts";
 import { pushTargets } from "./push/push-targets.ts";
 import { configReads, shownConfiguration, shownTemplate } from "./config-queries.ts";
 import { changeTemplate, createTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
@@ -30,7 +31,7 @@ export default service(
     const configurations = configurationsRepository(store.model("configurations", configurationSchema));
     const secrets = clientSecretsRepository(store.model("secrets", clientSecretSchema));
     const plans = callPlans(templates, configurations, deps.env.DEFAULT_TIMEZONE);
-    const targets = pushTargets(templates, configurations, deps.env.DEFAULT_TIMEZONE);
+    const targets = pushTargets(templates, configurations, deps.env.DEFAULT_TIMEZONE, checkTurns(deps.clock));
 
     return {
       actions: {

@@ -1,11 +1,12 @@
 import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { cached, timedCache } from "../../../shared/cache.ts";
-import { refusal, type Refusal } from "../../../shared/errors.ts";
+import { refusal, type Refusal, type ValidationIssue } from "../../../shared/errors.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import type { ConfigurationDoc } from "../configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
 import { settingsOf } from "../plans/call-plans.ts";
 import { checkBudget, type Check, type CheckBudget } from "../../../shared/schemas/client-schema.ts";
+import type { CheckTurns } from "./check-turns.ts";
 import { payloadCheck } from "../rules/payload-validation.ts";
 import { versionId } from "../templates/template-records.ts";
 import type { TemplateDoc } from "../templates/templates.model.ts";
@@ -24,7 +25,7 @@ interface PushTarget {
 
 /** Where a push finds its template and has its payload validated. */
 export interface PushTargets {
-  /** For each push in order its template, or why it is refused: TEMPLATE_UNKNOWN, TEMPLATE_NOT_FOUND, TEMPLATE_INACTIVE, PAYLOAD_INVALID, VALIDATION_FAILED. */
+  /** For each push in order its template, or why it is refused: TEMPLATE_UNKNOWN, TEMPLATE_NOT_FOUND, TEMPLATE_INACTIVE, PAYLOAD_INVALID, VALIDATION_FAILED, RATE_LIMITED. */
   resolve(pushes: readonly Push[], bus: Bus): Promise<(Resolved | Refusal)[]>;
   /** Drops what is cached of a template. */
   forget(template_id: string): void;
@@ -65,8 +66,13 @@ async function merchantRefusal(template: TemplateDoc, push: Push, bus: Bus): Pro
   return merchant ? null : elsewhere();
 }
 
-function payloadRefusal(check: Check, payload: unknown, budget: CheckBudget): Refusal | null {
-  const errors = check(payload, budget);
+/** Why a payload is refused by what its check found; null: nothing. `errors` null: it was not checked. */
+function payloadRefusal(errors: ValidationIssue[] | null): Refusal | null {
+  if (errors === null)
+    return refusal(
+      "RATE_LIMITED",
+      "Checking the payloads of your merchant or reseller takes more time than one tenant may have; make payload_schema or the payloads simpler, or push more slowly.",
+    );
   if (errors.length === 0) return null;
   const places = `${errors.length} ${errors.length === 1 ? "place" : "places"}`;
   return refusal(
@@ -83,6 +89,18 @@ const foundPush = (push: Push, { template, configuration }: PushTarget): FoundPu
   merchant_id: template.merchant_id ?? push.merchant_id ?? null,
 });
 
+/** The push, or why it is refused, once its payload was checked in the turn of its tenant. */
+async function checkedPush<P extends FoundPush>(
+  turns: CheckTurns,
+  found: P,
+  check: Check,
+  budget: CheckBudget,
+): Promise<P | Refusal> {
+  const { push, merchant_id } = found;
+  const owner = { reseller_id: push.reseller_id, merchant_id };
+  return payloadRefusal(await turns.take(owner, () => check(push.payload, budget))) ?? found;
+}
+
 const resolvedOf = ({
   template: t,
   settings,
@@ -97,11 +115,17 @@ const resolvedOf = ({
   ...(settings?.duplicates === undefined ? {} : { duplicates: settings.duplicates }),
 });
 
+const ruled = (
+  one: Parameters<typeof resolvedOf>[0],
+  ruling: Awaited<ReturnType<typeof ruleOverrides>>[number],
+): Resolved | Refusal => ("code" in ruling ? ruling : { ...resolvedOf(one), ...ruling });
+
 /** Push targets over the repositories; `default_timezone` applies to windows that name none. */
 export function pushTargets(
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,
   default_timezone: string,
+  turns: CheckTurns,
 ): PushTargets {
   const checks = timedCache<Check>(CHECKS);
   const targets = timedCache<PushTarget>(TARGETS);
@@ -143,7 +167,7 @@ export function pushTargets(
           known.set(key, finding);
           const one = await finding;
           if ("code" in one) return one;
-          return payloadRefusal(one.check, push.payload, budget) ?? foundPush(push, one.target);
+          return checkedPush(turns, foundPush(push, one.target), one.check, budget);
         }),
       );
       const rulings = (
@@ -153,11 +177,7 @@ export function pushTargets(
           default_timezone,
         )
       ).values();
-      return found.map((one) => {
-        if (!("push" in one)) return one;
-        const ruling = rulings.next().value ?? unknown();
-        return "code" in ruling ? ruling : { ...resolvedOf(one), ...ruling };
-      });
+      return found.map((one) => ("push" in one ? ruled(one, rulings.next().value ?? unknown()) : one));
     },
     forget: (template_id) => targets.delete(template_id.toLowerCase()),
   };
