@@ -1,5 +1,6 @@
 import type { Clock } from "../../../shared/time/clock.ts";
 import { dtmfTones } from "../audio/dtmf-tones.ts";
+import { EchoGuard } from "../audio/detection/echo-guard.ts";
 import { codecFor } from "../audio/g711.ts";
 import type { Recorder } from "../recording/stereo-recorder.ts";
 import { AudioPlayout } from "../transport/audio-playout.ts";
@@ -58,6 +59,8 @@ export interface VoiceParts {
   readonly bargeIn: BargeIn;
   readonly recorder: Recorder | null;
   decode(frame: Uint8Array): Int16Array;
+  /** Sound of the caller without what of ours comes back in it: the same samples where none does. */
+  withoutEcho(pcm: Int16Array): Int16Array;
   sendDtmf(digits: string): void;
 }
 
@@ -71,8 +74,12 @@ export function voiceParts(
   const { encode, decode } = codecFor(format.codec);
   const now = (): number => o.clock.monotonicMs();
   const recorder = o.recorder?.(rate) ?? null;
-  const played = recorder ? { played: (pcm: Int16Array, at: number) => recorder.played(pcm, at) } : {};
-  const playout = new AudioPlayout({ leg, clock: o.clock, rate, encode, ...played });
+  const echo = new EchoGuard(rate);
+  const played = (pcm: Int16Array, at: number): void => {
+    echo.played(pcm, at);
+    recorder?.played(pcm, at);
+  };
+  const playout = new AudioPlayout({ leg, clock: o.clock, rate, encode, played });
   const { language, listening } = host.speechSettings;
   const words = callerWords(language, listening);
   const heard = heardEvents({ words, events, discardTurn: () => processor.discardTurn() });
@@ -83,6 +90,7 @@ export function voiceParts(
     processor,
     recorder,
     decode,
+    withoutEcho: (pcm) => echo.heard(pcm, now()),
     bargeIn: bargeInOn(host, words, playout, processor, { now, interrupt }),
     sendDtmf: dtmfSender(o.dtmf, leg, host, (digits) => processor.playAudio(dtmfTones(digits, rate))),
   };

@@ -40,7 +40,7 @@ export interface ProcessorContext {
 
 /** What listens, generates and speaks in a conversation over audio: STT, language model and TTS, or one realtime model. All it says goes through the playout. */
 export interface VoiceProcessor {
-  /** Sound of the caller, decoded and as it came (null: the carrier sent none). */
+  /** Sound of the caller, decoded and as it came (null: it did not come like this). */
   pushAudio(pcm: Pcm, frame: Uint8Array | null): VoiceActivity;
   /** Whoever spoke may have gone: a quieter voice is heard too from now on. */
   forgetTalker(): void;
