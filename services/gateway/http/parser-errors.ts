@@ -21,18 +21,24 @@ export function failureOf({ code }: { code?: unknown }): Failure | null {
   return new Failure(ours, detail);
 }
 
-/** How many Host headers a request has; its line may name no other host, for nothing here depends on one. */
-const hosts = ({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">): number =>
-  rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length;
+/** How often a request has a header. */
+const timesSent = ({ rawHeaders }: Pick<IncomingMessage, "rawHeaders">, header: string): number =>
+  rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === header).length;
 
-/** Why a request that the parser took is none (RFC 9112, 3.2): its Host header is missing or there are several; null: it is one. */
-export function hostFailure(req: Pick<IncomingMessage, "rawHeaders" | "httpVersion">): Failure | null {
-  const found = hosts(req);
-  if (found === 1 || (found === 0 && req.httpVersion === "1.0")) return null;
-  return new Failure(
-    "MALFORMED_REQUEST",
-    found === 0 ? "The request has no Host header; send one." : "The request has more than one Host header; send one.",
-  );
+/**
+ * Why a request that the parser took is none; null: it is one. Its Host header is missing or there are several (RFC 9112, 3.2); its line may name no other
+ * host, for nothing here depends on one. Or it has several of Authorization (RFC 9110, 5.3): Node takes the first, and a proxy may have judged another.
+ */
+export function headerFailure(req: Pick<IncomingMessage, "rawHeaders" | "httpVersion">): Failure | null {
+  const hosts = timesSent(req, "host");
+  if (hosts === 0 && req.httpVersion !== "1.0")
+    return new Failure("MALFORMED_REQUEST", "The request has no Host header; send one.");
+  for (const [header, times] of [
+    ["Host", hosts],
+    ["Authorization", timesSent(req, "authorization")],
+  ] as const)
+    if (times > 1) return new Failure("MALFORMED_REQUEST", `The request has more than one ${header} header; send one.`);
+  return null;
 }
 
 /** A problem as the bytes of an answer, for a connection on which there is no request that could be answered. The connection ends with it. */

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import { Failure } from "../../../shared/errors.ts";
 import type { Ids } from "../../../shared/ids.ts";
 import type { Problem } from "./http-errors.ts";
-import { failureOf, hostFailure, rawAnswer } from "./parser-errors.ts";
+import { failureOf, headerFailure, rawAnswer } from "./parser-errors.ts";
 
 /** Date of the API's last change in meaning; sent with every answer. */
 export const API_VERSION = "2026-11-21";
@@ -164,7 +164,7 @@ function serverOf(options: HttpServerOptions, isClosing: () => boolean): Server 
     },
     (req, res) => {
       take(req, res);
-      const failure = hostFailure(req);
+      const failure = headerFailure(req);
       if (failure) refuse(req, res, failure);
       else options.handle(req, res);
     },

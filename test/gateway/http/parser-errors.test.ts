@@ -45,6 +45,12 @@ describe("what is no request is answered with a problem, and the connection ends
     ["garbage", "hello\r\n\r\n", 400, "MALFORMED_REQUEST"],
     ["no Host", `${GET}\r\n`, 400, "MALFORMED_REQUEST"],
     ["two Hosts", `${GET}Host: a\r\nhost: b\r\n\r\n`, 400, "MALFORMED_REQUEST"],
+    [
+      "two Authorizations",
+      `${GET}Host: a\r\nAuthorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n`,
+      400,
+      "MALFORMED_REQUEST",
+    ],
     ["two lengths", `${POST}Content-Length: 1\r\nContent-Length: 2\r\n\r\nx`, 400, "MALFORMED_REQUEST"],
     [
       "a body that breaks while it is awaited",
