@@ -6,7 +6,7 @@ import type { VoiceActivity } from "../../audio/port.ts";
  * What can't be undone waits for this much silence of the caller: "Yes." may go on with "… but Friday would be better." What happens at
  * once waits longer: an answer that is generated takes as long until it is heard, and may be taken back until then.
  */
-export const LAST_WORDS_MS = { after_words: 900, at_once: 1150 } as const;
+export const LAST_WORDS_MS = { after_words: 1000, at_once: 1200 } as const;
 
 /** Dependencies. `finality`: how what an answer does can't be undone. `mayGoOn`: sound is heard that may be words. `held`: an answer begins or ends its wait. */
 export interface LastWordsOptions {
