@@ -1,6 +1,7 @@
 import { callFunction, httpDone, transferDone, transferFailed } from "./function-calls.ts";
 import type { ModelCall } from "./chat-messages.ts";
 import { isWishKey, type Flow } from "./flow.ts";
+import { withUnheard } from "./opening-notice.ts";
 import { addPending, addSpoken, truncateSpeech } from "./transcript.ts";
 import {
   andThen,
@@ -39,7 +40,8 @@ function begin(flow: Flow, s: DialogueState): Step {
   if (s.node !== "") return none(s);
   if (flow.greeting === null) return enterNode(flow, s, flow.initial_node);
   const text = render(flow.greeting, [s.payload]);
-  const entered = andThen(say(flow, s, text), (greeted) => enterNode(flow, greeted, flow.initial_node));
+  const notice = s.says_again ? { seq: s.seq, text } : null;
+  const entered = andThen(say(flow, { ...s, notice }, text), (greeted) => enterNode(flow, greeted, flow.initial_node));
   const awaitsAnswer = /[?？؟]\s*$/.test(text) && entered.state.mode === "thinking";
   if (!awaitsAnswer) return entered;
   const effects = entered.effects.filter((e) => e.type !== "think");
@@ -68,12 +70,27 @@ function callerInput(flow: Flow, before: DialogueState, uttered: CallerInput, sa
   }
   // speech that has started goes on; before its first word, the generation starts anew
   const attends = s.mode === "listening" || (s.mode === "thinking" && said === "");
-  return attends ? think(flow, { ...s, chain: 0, unusable_answers: 0 }) : none(s);
+  return attends ? answer(flow, { ...s, chain: 0, unusable_answers: 0 }) : none(s);
+}
+
+/** What was cut of the greeting is said to its end. */
+function sayUnheard(flow: Flow, s: DialogueState): Step {
+  return say(flow, { ...s, unheard: "" }, s.unheard, false);
+}
+
+/** Answers them; what they cut of the greeting comes first, and counts as heard only when it was. */
+function answer(flow: Flow, s: DialogueState): Step {
+  if (s.unheard === "") return think(flow, s);
+  const { seq } = s;
+  return andThen(
+    andThen(sayUnheard(flow, s), (said) => think(flow, said)),
+    (asked) => none({ ...asked, open: [seq, ...asked.open.filter((open) => open !== seq)] }),
+  );
 }
 
 /** The customer interrupted us: history and transcript keep what they heard; the generation under way is void. */
 function interrupted(flow: Flow, before: DialogueState, spoken: string, said: string): Step {
-  const s = truncateSpeech(before, spoken, before.mode === "thinking" ? said : "");
+  const s = withUnheard(before, truncateSpeech(before, spoken, before.mode === "thinking" ? said : ""));
   if (s.mode !== "thinking") return none(s);
   const silenced: DialogueState = { ...s, turn: s.turn + 1 };
   const open = silenced.closing === "no" ? silenced : reopened(silenced);
@@ -127,6 +144,7 @@ function wishedByKey(flow: Flow, before: DialogueState, digits: string): Step {
 
 function idle(flow: Flow, s: DialogueState): Step {
   if (s.mode !== "listening") return none(s);
+  if (s.unheard !== "") return sayUnheard(flow, s);
   const phrases = phrasesFor(flow.language);
   if (s.reprompts >= MAX_REPROMPTS)
     return endConversation({ ...s, idle_out: true }, "timeout", { goodbye: phrases.idle_goodbye });

@@ -57,6 +57,12 @@ export interface DialogueState {
   readonly closing: "no" | "node" | "farewell";
   /** Where the conversation goes on when they talk into its closing; null: it does not. */
   readonly returns_to: { readonly node: string; readonly role: string } | null;
+  /** Whether the pipeline can keep a greeting that was cut from being cut again. */
+  readonly says_again: boolean;
+  /** The greeting, with its transcript entry, until it is known to be heard or cut; null: none. */
+  readonly notice: { readonly seq: number; readonly text: string } | null;
+  /** What was not heard of a greeting that was cut: it is said again before the next answer. */
+  readonly unheard: string;
   /** Number of the latest generation; answers to earlier ones are stale. */
   readonly turn: number;
   /** Function calls and transitions since the customer last spoke. */
@@ -193,16 +199,20 @@ export const MAX_MODEL_FAILURES = 1;
 /** Times a silent customer is asked before the goodbye. */
 export const MAX_REPROMPTS = 2;
 
-/** The state before anything happened. */
+/** The state before anything happened. `says_again`: a greeting that was cut is said to its end. */
 export const newDialogue = (
   payload: Readonly<Record<string, unknown>>,
   on_machine: VoicemailAction = "hangup",
+  says_again = true,
 ): DialogueState => ({
   mode: "listening",
   node: "",
   role: "",
   closing: "no",
   returns_to: null,
+  says_again,
+  notice: null,
+  unheard: "",
   turn: 0,
   chain: 0,
   unusable_answers: 0,

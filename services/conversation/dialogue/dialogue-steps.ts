@@ -29,12 +29,10 @@ export function noteError(s: DialogueState, code: string, detail?: string): Step
   };
 }
 
-/** Speaks a fixed text; the mode stays. */
-export function say(flow: Flow, s: DialogueState, text: string): Step {
+/** Speaks a fixed text; the mode stays. `may`: it may be interrupted. */
+export function say(flow: Flow, s: DialogueState, text: string, may = interruptible(flow, s.node)): Step {
   const spoken = addSpoken(s, text);
-  return spoken === s
-    ? none(s)
-    : { state: spoken, effects: [{ type: "say", text: text.trim(), interruptible: interruptible(flow, s.node) }] };
+  return spoken === s ? none(s) : { state: spoken, effects: [{ type: "say", text: text.trim(), interruptible: may }] };
 }
 
 /** They asked not to be called again: a sentence confirms it and the call ends. What was decided before stays. */

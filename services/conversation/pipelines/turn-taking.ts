@@ -3,7 +3,6 @@ import type { VoiceActivity } from "../audio/port.ts";
 import type { Recorder } from "../recording/stereo-recorder.ts";
 import type { AudioPlayout } from "../transport/audio-playout.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
-import type { BargeIn } from "./barge-in.ts";
 import { dtmfCollector, type DtmfCollector } from "./dtmf-collector.ts";
 import type { PipelineHost, SpeechEffect } from "./port.ts";
 import { FillerTimer, IdleWatch } from "./silence-timers.ts";
@@ -22,7 +21,6 @@ export class TurnTaking {
   readonly #parts: VoiceParts;
   readonly #playout: AudioPlayout;
   readonly #processor: VoiceProcessor;
-  readonly #bargeIn: BargeIn;
   readonly #beep: VoicemailBeep;
   readonly #dtmf: DtmfCollector;
   readonly #latency = latencyMeter();
@@ -34,19 +32,20 @@ export class TurnTaking {
   /** Ticks since the carrier's last frame. */
   #missed = 0;
   #speaking = false;
+  /** Our first words are not over, and the caller has not had a turn. */
+  #opens = true;
 
   constructor(o: TurnTakingOptions, leg: MediaLeg, host: PipelineHost, format: AudioFormat, idleSinceMs: number) {
     const parts = voiceParts(
       o,
       { leg, host, format },
-      { events: this.#processorEvents(), interrupt: () => this.#interrupt() },
+      { events: this.#processorEvents(), interrupt: () => this.#interrupt(), opening: () => this.#opens },
     );
     this.#now = () => o.clock.monotonicMs();
     this.#host = host;
     this.#parts = parts;
     this.#playout = parts.playout;
     this.#processor = parts.processor;
-    this.#bargeIn = parts.bargeIn;
     this.recorder = parts.recorder;
     this.#beep = new VoicemailBeep(o.clock, host.signals_beep, parts.rate, () => host.dispatch({ type: "beep" }));
     this.#dtmf = dtmfCollector(o.clock, (digits) => this.#callerInput({ type: "dtmf", digits }));
@@ -78,7 +77,6 @@ export class TurnTaking {
     else this.#awaitBeep();
   }
 
-  /** Audio of the caller. */
   audio(frame: Uint8Array): void {
     this.#missed = 0;
     this.#callerAudio(this.#parts.decode(frame), frame);
@@ -101,7 +99,8 @@ export class TurnTaking {
     // ticks are counted, not time: after a standstill of our own its frames are here at once
     if (++this.#missed > DTX_TICKS)
       this.#callerAudio(new Int16Array((this.#parts.rate * FRAME_MS) / MS_PER_SECOND), null);
-    this.#bargeIn.tick();
+    this.#opens &&= this.sounding || !this.#host.listening();
+    this.#parts.bargeIn.tick();
     this.#processor.tick();
     this.#playout.tick();
     const { audibleSince } = this.#playout;
@@ -136,12 +135,12 @@ export class TurnTaking {
 
   #processorEvents(): ProcessorEvents {
     return {
-      partialTranscript: (text) => this.#bargeIn.partialTranscript(text),
-      noSpeech: () => this.#bargeIn.noSpeech(),
+      partialTranscript: (text) => this.#parts.bargeIn.partialTranscript(text),
+      noSpeech: () => this.#parts.bargeIn.noSpeech(),
       turnEnded: (text, timing) => this.#turnEnded(text, timing),
       sttFailed: (code) => {
         this.#host.recordError(code);
-        this.#bargeIn.noSpeech();
+        this.#parts.bargeIn.noSpeech();
         if (!this.#ended && !this.#beep.awaited) this.#host.dispatch({ type: "stt_failed", code });
       },
       ttsFailed: (code) => {
@@ -163,18 +162,16 @@ export class TurnTaking {
   }
 
   #voiceActivity(activity: VoiceActivity): void {
-    if (activity.speaking !== this.#speaking) {
-      this.#speaking = activity.speaking;
-      this.#beep.speechChanged(activity.speaking);
-    }
-    if (!this.#ended && !this.#beep.awaited) this.#bargeIn.voiceActivity(activity, this.#processor.speaking);
+    if (activity.speaking !== this.#speaking) this.#beep.speechChanged(activity.speaking);
+    this.#speaking = activity.speaking;
+    if (!this.#ended && !this.#beep.awaited) this.#parts.bargeIn.voiceActivity(activity, this.#processor.speaking);
   }
 
   #watchIdle(now: number): void {
     const { hasPendingWords, mayBeWords, generating } = this.#processor;
     const broken = this.#ended || this.sounding || hasPendingWords || generating || !this.#host.listening();
     if (!this.#idle.isIdle(now, { broken, undecided: mayBeWords })) return;
-    this.#bargeIn.soundIsNoise();
+    this.#parts.bargeIn.soundIsNoise();
     this.#processor.forgetTalker();
     this.#playout.commitHeard();
     this.#host.dispatch({ type: "idle" });
@@ -182,7 +179,7 @@ export class TurnTaking {
 
   #turnEnded(text: string, timing: TurnTiming): void {
     if (this.#ended || this.#beep.awaited) return;
-    const verdict = this.#bargeIn.turnEnded(text);
+    const verdict = this.#parts.bargeIn.turnEnded(text);
     if (verdict === "backchannel") {
       this.#processor.discardTurn();
       return;
@@ -197,6 +194,7 @@ export class TurnTaking {
     if (this.#ended) return;
     if (cuts && this.sounding && this.#playout.interruptible) this.#interrupt();
     if (cuts) this.#playout.commitHeard();
+    this.#opens = false;
     this.#filler.turnEnded(this.#now());
     this.#host.dispatch(event);
     if (!this.#processor.generating) this.#filler.cancel();

@@ -64,11 +64,11 @@ export interface VoiceParts {
   sendDtmf(digits: string): void;
 }
 
-/** Makes the parts, once the leg's format is known. `interrupt`: our speech is to be cut. */
+/** Makes the parts, once the leg's format is known. `interrupt`: our speech is to be cut. `opening`: our first words are not over. */
 export function voiceParts(
   o: TurnTakingOptions,
   { leg, host, format }: { leg: MediaLeg; host: PipelineHost; format: AudioFormat },
-  { events, interrupt }: { events: ProcessorEvents; interrupt(): void },
+  { events, interrupt, opening }: { events: ProcessorEvents; interrupt(): void; opening(): boolean },
 ): VoiceParts {
   const { rate } = format;
   const { encode, decode } = codecFor(format.codec);
@@ -82,7 +82,12 @@ export function voiceParts(
   const playout = new AudioPlayout({ leg, clock: o.clock, rate, encode, played });
   const { language, listening } = host.speechSettings;
   const words = callerWords(language, listening);
-  const heard = heardEvents({ words, events, discardTurn: () => processor.discardTurn() });
+  const heard = heardEvents({
+    words,
+    events,
+    opening: () => opening() && !ASKS.test(playout.spoken),
+    discardTurn: () => processor.discardTurn(),
+  });
   const processor = o.processor({ host, playout, format, events: heard, now });
   return {
     rate,

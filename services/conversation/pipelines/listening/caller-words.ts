@@ -17,9 +17,20 @@ export interface CallerWords {
   isBackchannel(text: string): boolean;
   /** The recogniser wrote them where nobody spoke. */
   isPhantom(text: string): boolean;
+  /** What is said into a telephone that was just picked up. `partial`: its last word may go on. */
+  isPickUp(text: string, partial?: boolean): boolean;
   /** More words may show that they are a phantom, or a backchannel of the template's own. */
   isUndecided(text: string): boolean;
 }
+
+/** Words with which telephones are answered, in any of the languages. */
+const PICK_UPS: ReadonlySet<string> = new Set(
+  `hello hi hey yes yeah yep speaking good morning afternoon evening this is he she hallo ja guten tag morgen abend am apparat bitte allô allo
+  oui bonjour bonsoir hola sí si diga dígame bueno aló buenos días buenas tardes noches pronto sì buongiorno buonasera alô sim oi olá bom dia boa
+  tarde goedemorgen goedemiddag met namaste haan ji हाँ हां जी हेलो हैलो नमस्ते`.split(/\s+/u),
+);
+const PICK_UP_MAX_WORDS = 4;
+const beginsPickUp = (begun: string): boolean => [...PICK_UPS].some((word) => word.startsWith(begun));
 
 const inWords = (text: string): string => wordsOf(text.slice(0, MAX_CHARS)).join(" ");
 
@@ -49,6 +60,14 @@ export function callerWords(
   };
   const known = [...phantoms, ...nods];
   return {
+    isPickUp(text, partial = false) {
+      const said = wordsOf(text.slice(0, MAX_CHARS));
+      return (
+        said.length > 0 &&
+        said.length <= PICK_UP_MAX_WORDS &&
+        said.every((word, at) => PICK_UPS.has(word) || (partial && at === said.length - 1 && beginsPickUp(word)))
+      );
+    },
     isUndecided(text) {
       const said = inWords(text);
       return known.some((phrase) => phrase.startsWith(said));

@@ -1,22 +1,25 @@
 import type { ProcessorEvents } from "../voice-processor.ts";
 import type { CallerWords } from "./caller-words.ts";
 
-/** What is behind the filter. `discardTurn`: what was heard of the turn is void. */
+/** What is behind the filter. `opening`: our first words are not over, and nothing was asked. `discardTurn`: what was heard of the turn is void. */
 export interface HeardEventsDeps {
   readonly words: CallerWords;
   readonly events: ProcessorEvents;
+  opening(): boolean;
   discardTurn(): void;
 }
 
-/** The events of a processor without the words that nobody said. */
-export function heardEvents({ words, events, discardTurn }: HeardEventsDeps): ProcessorEvents {
+/** The events of a processor without words that are no turn: nobody said them, or only that they have picked up. */
+export function heardEvents({ words, events, opening, discardTurn }: HeardEventsDeps): ProcessorEvents {
+  const isNone = (text: string, partial: boolean): boolean =>
+    words.isPhantom(text) || (opening() && words.isPickUp(text, partial));
   return {
     ...events,
     partialTranscript(text) {
-      if (!words.isPhantom(text) && !words.isUndecided(text)) events.partialTranscript(text);
+      if (!isNone(text, true) && !words.isUndecided(text)) events.partialTranscript(text);
     },
     turnEnded(text, timing) {
-      if (!words.isPhantom(text)) {
+      if (!isNone(text, false)) {
         events.turnEnded(text, timing);
         return;
       }
