@@ -840,8 +840,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Have a text spoken in an RTC_STREAM session: not available in this version, answers 501
-         * @description Roles: admin, reseller, merchant, user. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
+         * Have a text spoken in an RTC_STREAM session, after those before it or in place of them; what becomes of it is told on the session's socket
+         * @description Roles: admin, reseller, merchant, user.
          */
         readonly post: operations["leads.speak"];
         readonly delete?: never;
@@ -1022,7 +1022,7 @@ export interface components {
             readonly status: number;
             readonly detail: string;
             /** @enum {string} */
-            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_OVER" | "SESSION_HELD" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
+            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_OVER" | "SESSION_HELD" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
             /** @description Also in the X-Request-Id header; name it when you ask for help. */
             readonly request_id: string;
             readonly errors?: readonly {
@@ -3637,8 +3637,16 @@ export interface components {
         };
         readonly LeadsSpeakRequest: {
             readonly text: string;
+            readonly utterance_id?: string;
+            readonly interrupt?: boolean;
         };
-        readonly LeadsSpeakResponse: Record<string, never>;
+        readonly LeadsSpeakResponse: {
+            /** @enum {unknown} */
+            readonly status: "queued";
+            readonly utterance_id: string;
+            /** Format: date-time */
+            readonly at: string;
+        };
         readonly LeadsAbortRequest: {
             readonly leads: readonly {
                 readonly lead_id: string;
@@ -5728,7 +5736,7 @@ export interface operations {
         };
         readonly responses: {
             /** @description Done */
-            readonly 200: {
+            readonly 202: {
                 headers: {
                     readonly [name: string]: unknown;
                 };

@@ -56,7 +56,8 @@ function attachments({ clock, models, beats, browsers, textRelay, audio }: Attac
     if (doc.provider !== BROWSER) return attachAudioLeg(new StreamLeg(socket, doc.stream), open, clock, speechOf);
     const leg = browsers.begin(doc._id, socket);
     const show: MediaAttachment["show"] = ({ transcript, node }) => leg.show(transcript, node);
-    return { ...attachAudioLeg(leg, open, clock, speechOf), show };
+    const own = { show, tell: leg.tell.bind(leg), hear: leg.hear.bind(leg) };
+    return { ...attachAudioLeg(leg, open, clock, speechOf), ...own };
   };
 }
 

@@ -109,6 +109,10 @@ export default service(
           if (deps.draining.aborted) fail("BUSY", "This process shuts down.");
           return { results: await prepareMany(parts.preparation, bus, calls) };
         },
+        speak({ call_ref, text, utterance_id = deps.ids.uuid(), interrupt = false }) {
+          const { at } = conversations.speak(call_ref, { text, utterance_id, interrupt });
+          return { status: "queued" as const, utterance_id, at };
+        },
         reissue: ({ call_ref }) => browsers.reissue(call_ref),
         turn: (turn, { bus }) => xmlDriven.turn(turn, bus),
         stop({ call_ref, reason }) {

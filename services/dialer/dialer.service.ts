@@ -14,7 +14,7 @@ import { mediaJoined } from "./media/media-joined.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { calleeCalls } from "./outbound/callee-cap.ts";
 import { createAttemptPool } from "./outbound/attempt-pool.ts";
-import { openSession, rejoinSession } from "./sessions/open-session.ts";
+import { openSession, rejoinSession, speak } from "./sessions/open-session.ts";
 import { spendRoom } from "./spend/spend-admission.ts";
 import { ownRecorded, recordingOf } from "./recordings/recording-actions.ts";
 
@@ -52,6 +52,7 @@ export default service("dialer", (deps) => {
       calleeCalls: (params) => calleeCalls(parts, params),
       openSession: (order) => openSession(parts, order),
       rejoinSession: ({ call_ref }) => rejoinSession(parts, call_ref),
+      speak: (request) => speak(parts, request),
       spendRoom: (params) => spendRoom(parts, params),
       reconcile: ({ lead_id, claim_no }) => reconcile(parts, lead_id, claim_no),
     },

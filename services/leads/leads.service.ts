@@ -1,5 +1,4 @@
 import { service, type Handlers, type ServiceDeps } from "../../shared/bus/bus.ts";
-import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { abortLeads } from "./abort.ts";
@@ -17,7 +16,7 @@ import { resumeParked, wakeParked } from "./parked-leads.ts";
 import { pushKeySchema } from "./push/push-keys.model.ts";
 import { pushKeysRepository } from "./push/push-keys.repository.ts";
 import { push, pushMany } from "./push/push.ts";
-import { expireUnjoined, joinSession, type SessionDeps } from "./sessions/join-session.ts";
+import { expireUnjoined, joinSession, speakInSession, type SessionDeps } from "./sessions/join-session.ts";
 import {
   agingTemplates,
   dueLeads,
@@ -98,10 +97,7 @@ export default service("leads", (service) => {
 /** The actions of session leads. */
 const sessionActions = (deps: SessionDeps): Handlers<"leads", "join" | "speak"> => ({
   join: (p, { bus }) => joinSession(deps, bus, p),
-  async speak({ by, lead_id }) {
-    await queries.leadFor(deps, by, lead_id);
-    return fail("NOT_AVAILABLE", "Speaking in real-time sessions is not available in this version of the service.");
-  },
+  speak: (p, { bus }) => speakInSession(deps, bus, p),
 });
 
 /** The sweeps: of webhook events that are owed, and of call ends, in this place, and the others. `over`: codes of faults that are over. */

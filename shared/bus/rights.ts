@@ -65,6 +65,7 @@ const CALLERS: Callers = {
   conversation: {
     prepareMany: ["dialer"],
     reissue: ["dialer"],
+    speak: ["dialer"],
     stop: ["dialer"],
     alive: ["dialer"],
     salvage: ["dialer"],
@@ -87,6 +88,7 @@ const CALLERS: Callers = {
     spendRoom: ["scheduler"],
     openSession: ["leads"],
     rejoinSession: ["leads"],
+    speak: ["leads"],
     reconcile: ["leads"],
     recordingOf: ["leads"],
     history: ["leads"],

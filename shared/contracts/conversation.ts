@@ -1,7 +1,7 @@
 import { Json, Nothing, Nullable, Strict, Text, Type, Uuid, action, type Static, UpTo } from "./define.ts";
 import { ConversationFacts } from "./records/attempt.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
-import { MEDIA_SOURCES } from "./records/session.ts";
+import { MEDIA_SOURCES, SpeakFields, SpokenStatus } from "./records/session.ts";
 import { CallRef } from "./dialer.ts";
 import { EngineEnum } from "./records/models.ts";
 import { StreamDialect } from "./records/stream-dialect.ts";
@@ -23,6 +23,8 @@ export const Preparation = Strict({
   stream: Type.Optional(StreamDialect),
   /** The configuration's engine; null: the deployment's. The template's own wins. */
   engine: Nullable(EngineEnum),
+  /** The client says what is spoken, in place of the template; absent: it does not. */
+  client_led: Type.Optional(Type.Boolean()),
   /** We record the conversation. */
   record: Type.Boolean(),
   /** Life of the address in seconds: ring time and a little more. */
@@ -113,6 +115,8 @@ export const conversation = {
     reissue: action(Strict({ call_ref: CallRef }), Type.Object({ media_url: UpTo(2000), token: UpTo(2000) }), {
       since: "0.3.0",
     }),
+    /** Asked of a session's node: has a text spoken, after those before it or in place of them. SESSION_OVER, RATE_LIMITED where too many wait, VALIDATION_FAILED where one of this id waits. */
+    speak: action(Strict({ call_ref: CallRef, ...SpeakFields }), SpokenStatus, { since: "0.3.0" }),
     /** Asked of a named node: whether this call's conversation lives there, the writing of its end included. */
     alive: action(Strict({ call_ref: CallRef }), Type.Object({ alive: Type.Boolean() }), { since: "0.3.0" }),
     /** The facts of a conversation whose node died; null: it has no turns. */

@@ -1,4 +1,4 @@
-import { action, E164, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, Id, UpTo } from "./define.ts";
+import { action, E164, IsoTime, Json, Nullable, Strict, Text, Type, Uuid, Id, UpTo } from "./define.ts";
 import { AttemptFacts, CostItem, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./records/recording-states.ts";
@@ -14,7 +14,7 @@ import {
   LeadSummary,
   QueueHead,
 } from "./records/lead.ts";
-import { JoinedSession } from "./records/session.ts";
+import { JoinedSession, SpeakFields, SpokenStatus } from "./records/session.ts";
 import { BatchKey, IdempotencyKey, PushInput } from "./records/pushed-lead.ts";
 import { Pushed, PushOutcome, Reached, Summary, TimelineEvent } from "./records/lead-views.ts";
 
@@ -81,8 +81,8 @@ export const leads = {
     /** What a client joins the session of an RTC lead with, for one use within two minutes; again: what was given before is void, and a client that is there gives way. LEAD_NOT_FOUND;
      *  WRONG_MODE: the lead is dialled; SESSION_OVER; SESSION_HELD: a gate holds it, the detail says which; NUMBER_BLACKLISTED; BUSY: no place is free; NOT_AVAILABLE: the deployment has no models for audio. */
     join: action(Strict({ by: By, lead_id: Text(64) }), JoinedSession, { timeout_ms: 20_000 }),
-    /** Has a text spoken in an RTC_STREAM session. LEAD_NOT_FOUND, else NOT_AVAILABLE in this version. */
-    speak: action(Strict({ by: By, lead_id: Text(64), text: Text(2000) }), Nothing),
+    /** Has a text spoken in an RTC_STREAM session. LEAD_NOT_FOUND; WRONG_MODE; SESSION_NOT_LIVE: nobody has joined yet; SESSION_OVER; RATE_LIMITED: too many texts wait. */
+    speak: action(Strict({ by: By, lead_id: Text(64), ...SpeakFields }), SpokenStatus),
     /** Where the recording of a call is, by the call_id of its lead; its bytes are read there. RECORDING_NOT_FOUND, RECORDING_NOT_READY, RECORDING_FAILED. */
     recording: action(
       Strict({ by: By, call_sid: Type.String({ maxLength: 300 }) }),

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { joinAsClient, upgradeStatus, type SessionClient } from "../../local/harness/session-client.ts";
 import { until } from "../../local/harness/stage.ts";
 import { TALKS } from "../fixtures/product/audio-templates.ts";
-import { alike, customerOf, type Lead } from "../fixtures/product/audio-transcripts.ts";
+import { agentOf, alike, customerOf, type Lead } from "../fixtures/product/audio-transcripts.ts";
 import { QUESTION, TEST_MS, type AudioScenes } from "./fixtures/audio-scenes.ts";
 
 const POLL_MS = 100;
@@ -12,7 +12,7 @@ export function browserSessionSuite(audio: AudioScenes): void {
   /** A session lead of a template of its own. */
   async function pushed(
     engine: "cascade" | "realtime" | "relay",
-    execution_mode: "RTC" | "RTC_TEST" = "RTC",
+    execution_mode: "RTC" | "RTC_TEST" | "RTC_STREAM" = "RTC",
   ): Promise<string> {
     const { reseller_id, merchant_id } = audio.product.sample;
     const template_id = await audio.stage.campaign(`session ${randomUUID()}`, "PROVIDER_ONE", TALKS.short, {
@@ -76,14 +76,54 @@ export function browserSessionSuite(audio: AudioScenes): void {
     second.close();
     return { hello, lead: await finished(lead_id) };
   }
+  /** A session that its client leads, spoken in by both doors. */
+  async function streamed() {
+    const lead_id = await pushed("realtime", "RTC_STREAM");
+    const client = await joinAsClient(await join(lead_id));
+    const speech = () => client.messages.filter(({ type }) => type === "speech");
+    const isOver = (id: string) => () =>
+      speech().some((m) => m["utterance_id"] === id && ["finished", "interrupted"].includes(String(m["status"]))) ||
+      undefined;
+    await until("the beginning", () => client.messages.length > 0 || undefined, TEST_MS, POLL_MS);
+    const speak = (text: string, utterance_id: string) =>
+      audio.product.admin.ask("POST", "/leads/{lead_id}/tts-speak", {
+        path: { lead_id },
+        body: { text, utterance_id },
+      });
+    const accepted = await until(
+      "the session to be there",
+      () => speak("Good morning.", "one").catch(() => undefined),
+      TEST_MS,
+      POLL_MS,
+    );
+    client.send({ type: "speak", text: "How are you?", utterance_id: "two" });
+    await until("both to be heard", isOver("two"), TEST_MS, POLL_MS);
+    const heard = client.heard();
+    client.say("Fine, thanks.");
+    const isTold = (): true | undefined =>
+      client.messages.some((m) => JSON.stringify(m).includes('"user"')) || undefined;
+    await until("the answer", isTold, TEST_MS, POLL_MS);
+    await speak("This is a long sentence that nobody wants to hear to its very end.", "three");
+    await until(
+      "it to be heard",
+      () => speech().some((m) => m["utterance_id"] === "three" && m["status"] === "started") || undefined,
+      TEST_MS,
+      POLL_MS,
+    );
+    client.send({ type: "speak", text: "Stop.", utterance_id: "four", interrupt: true });
+    await until("the last", isOver("four"), TEST_MS, POLL_MS);
+    client.send({ type: "leave" });
+    return { accepted, heard, told: speech(), lead: await finished(lead_id) };
+  }
   // all at the same time: a conversation takes seconds
   let running: {
     cascade: ReturnType<typeof held>;
     realtime: ReturnType<typeof held>;
     reload: ReturnType<typeof reloaded>;
+    stream: ReturnType<typeof streamed>;
   };
   beforeAll(async () => {
-    running = { cascade: held("cascade"), realtime: held("realtime"), reload: reloaded() };
+    running = { cascade: held("cascade"), realtime: held("realtime"), reload: reloaded(), stream: streamed() };
     await Promise.allSettled(Object.values(running));
   }, TEST_MS);
 
@@ -110,5 +150,21 @@ export function browserSessionSuite(audio: AudioScenes): void {
     const { hello, lead } = await running.reload;
     expect(hello).toMatchObject({ resumed: true });
     expect([lead.outcome, lead.metaData["call_ended_by"]]).toEqual(["customer_hangup", "customer"]);
+  });
+
+  test("its client leads an RTC_STREAM session: what it has spoken, what was heard of it, and what was said", async () => {
+    const { accepted, heard, told, lead } = await running.stream;
+    expect(accepted).toMatchObject({ status: "queued", utterance_id: "one" });
+    expect(alike(heard, "Good morning. How are you?")).toBe(true);
+    const statuses = (id: string) => told.filter((m) => m["utterance_id"] === id).map((m) => m["status"]);
+    expect(["one", "two", "three", "four"].map(statuses)).toEqual([
+      ["queued", "started", "finished"],
+      ["queued", "started", "finished"],
+      ["queued", "started", "interrupted"],
+      ["queued", "started", "finished"],
+    ]);
+    expect([lead.metaData["node_traversal"], lead.metaData["call_ended_by"]]).toEqual([[], "customer"]);
+    expect(alike(customerOf(lead), "Fine, thanks.")).toBe(true);
+    expect(agentOf(lead)).not.toContain("very end");
   });
 }

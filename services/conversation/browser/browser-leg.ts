@@ -1,10 +1,13 @@
 import type { Clock } from "../../../shared/time/clock.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { startTimer } from "../../../shared/time/timer.ts";
+import { MAX_UTTERANCE_CHARS } from "../../../shared/contracts/records/session.ts";
+import { codeOf, fail } from "../../../shared/errors.ts";
+import type { SpeakRequest, UtteranceEvent } from "./utterances.ts";
 import { recordIn, textOf } from "../../../shared/json.ts";
 import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { eventBuffer } from "../transport/event-buffer.ts";
-import { NORMAL_CLOSURE } from "../transport/leg-socket.ts";
+import { NORMAL_CLOSURE, type Frame } from "../transport/leg-socket.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg, type MediaLegEvents } from "../transport/port.ts";
 
 /** What a session needs of a WebSocket (the `ws` package's fits). */
@@ -49,6 +52,7 @@ const AHEAD_MS = 300;
 const MAX_MARKS = 1000;
 const MAX_TEXT_CHARS = 16_384;
 const DTMF_KEY = /^[0-9*#]$/;
+const UTTERANCE_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** Takes sound as it comes in real time: what piled up in a gap of the network is old, and is not heard any more. True: it counts. */
 function realTime(clock: Pick<Clock, "monotonicMs">): (ms: number) => boolean {
@@ -65,7 +69,7 @@ function realTime(clock: Pick<Clock, "monotonicMs">): (ms: number) => boolean {
 
 /**
  * The leg of a session: sound in binary frames and JSON in text frames over a client's WebSocket. It outlives the socket, so that a page that is loaded again goes on. From the client come
- * `start`, `mark`, `digit` and `leave`; it gets `hello`, `mark`, `clear`, `transcript`, `node` and `end`.
+ * `start`, `mark`, `digit`, `speak` and `leave`; it gets `hello`, `mark`, `clear`, `transcript`, `node`, `speech` and `end`.
  */
 export class BrowserLeg implements MediaLeg {
   readonly #clock: Clock;
@@ -82,6 +86,7 @@ export class BrowserLeg implements MediaLeg {
   #stopLooking: () => void;
   #lines: readonly ShownLine[] = [];
   #node = "";
+  #speak: ((request: SpeakRequest) => void) | null = null;
 
   constructor(clock: Clock, room: string, ended: () => void) {
     this.#clock = clock;
@@ -154,6 +159,16 @@ export class BrowserLeg implements MediaLeg {
     socket.close(NORMAL_CLOSURE);
   }
 
+  /** Gets what the client wants to be spoken. */
+  hear(speak: (request: SpeakRequest) => void): void {
+    this.#speak = speak;
+  }
+
+  /** Tells the client what becomes of an utterance of its own. */
+  tell(event: UtteranceEvent): void {
+    this.#tell({ type: "speech", ...event });
+  }
+
   /** Shows the client the words and the node of its conversation. */
   show(lines: readonly ShownLine[], node: string): void {
     const from = lines.findIndex((line, i) => {
@@ -191,6 +206,8 @@ export class BrowserLeg implements MediaLeg {
       case "mark":
         if (this.#marks.delete(value)) this.#events.emit((e) => e.mark(value, "played"));
         return;
+      case "speak":
+        return this.#spoken(message);
       case "digit":
         if (DTMF_KEY.test(value)) this.#events.emit((e) => e.digit(value));
         return;
@@ -201,6 +218,18 @@ export class BrowserLeg implements MediaLeg {
         return;
       default:
         this.#events.emit((e) => e.fault());
+    }
+  }
+
+  #spoken({ text, utterance_id, interrupt }: Frame): void {
+    const request = { text: textOf(text).trim(), utterance_id: textOf(utterance_id), interrupt: interrupt === true };
+    try {
+      if (!this.#speak) fail("WRONG_MODE", "Only the client of an RTC_STREAM session has texts spoken.");
+      if (request.text === "" || request.text.length > MAX_UTTERANCE_CHARS || !UTTERANCE_ID.test(request.utterance_id))
+        fail("VALIDATION_FAILED", `text has 1 to ${MAX_UTTERANCE_CHARS} characters, utterance_id 1 to 64.`);
+      this.#speak(request);
+    } catch (error) {
+      this.#tell({ type: "speech", utterance_id: request.utterance_id, status: "refused", code: codeOf(error) });
     }
   }
 

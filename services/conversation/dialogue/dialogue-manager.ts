@@ -1,3 +1,4 @@
+import { clientLedStep } from "./client-led-dialogue.ts";
 import { callFunction, httpDone, transferDone, transferFailed } from "./function-calls.ts";
 import type { ModelCall } from "./chat-messages.ts";
 import { isWishKey, type Flow } from "./flow.ts";
@@ -174,6 +175,7 @@ const isAwaited = (s: DialogueState, call_id: string): boolean => s.awaiting?.ca
 
 /** One step of the conversation. After the end there are no effects; what was heard of the goodbye is still corrected. */
 export function step(flow: Flow, state: DialogueState, event: DialogueEvent): Step {
+  if (flow.client_led) return clientLedStep(state, event);
   const said = event.said ?? "";
   if (state.mode === "ended")
     return event.type === "interrupted" ? none(truncateSpeech(state, event.spoken, "")) : none(state);
@@ -221,6 +223,7 @@ export function step(flow: Flow, state: DialogueState, event: DialogueEvent): St
     case "machine":
       return state.voicemail_action === "continue" ? none(state) : voicemailDetected(flow, cutOff);
     case "beep":
+    case "speak":
     case "message_handed":
       return none(state);
     case "stopped":

@@ -121,6 +121,8 @@ export type DialogueEvent = { readonly said?: string } & (
   /** The customer said something that STT could not recognise. */
   | { readonly type: "stt_failed"; readonly code: string }
   | { readonly type: "dtmf"; readonly digits: string }
+  /** The client of a session that it leads itself has this spoken. */
+  | { readonly type: "speak"; readonly text: string }
   | { readonly type: "interrupted"; readonly spoken: string }
   | {
       readonly type: "model_answered";

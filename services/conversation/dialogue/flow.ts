@@ -19,6 +19,8 @@ export interface Flow {
   /** The DTMF key by which a callee asks not to be called again; null: none. */
   readonly do_not_call_key: string | null;
   readonly check: ArgumentCheck;
+  /** The client says what is spoken, and no node is entered; absent: the template leads. */
+  readonly client_led?: boolean;
 }
 
 /** Makes a flow of a template version. */

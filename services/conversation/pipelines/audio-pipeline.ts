@@ -70,6 +70,11 @@ class AudioPipeline implements VoicePipeline {
     this.#turns?.interrupt();
   }
 
+  sound(): "silent" | "waiting" | "audible" {
+    if (this.#turns?.audible === true) return "audible";
+    return this.#turns?.sounding === true ? "waiting" : "silent";
+  }
+
   async playedOut(): Promise<void> {
     const { clock } = this.#o;
     const untilMs = clock.monotonicMs() + MAX_PLAYOUT_WAIT_MS;

@@ -64,6 +64,8 @@ export interface VoicePipeline {
   externalWaitStarted?(): void;
   /** Ends our speech now and reports what was heard of it; pipelines that can. */
   interrupt?(): void;
+  /** What our speech does: it is heard, it is being made, or there is none; pipelines that know. */
+  sound?(): "silent" | "waiting" | "audible";
   /** Resolves when our speech has been heard to its end, as far as is known; bounded. */
   playedOut(): Promise<void>;
   /** Closes the leg now, even in the middle of speech. */

@@ -58,6 +58,11 @@ export class TurnTaking {
     return this.#playout.busy || this.#processor.speaking;
   }
 
+  /** The caller hears our speech. */
+  get audible(): boolean {
+    return this.#playout.audibleSince !== null;
+  }
+
   spokenText(): string {
     return this.#processor.spokenText();
   }

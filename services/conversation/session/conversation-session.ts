@@ -18,21 +18,16 @@ import { collectionOf } from "../dialogue/flow.ts";
 import type { CallEvaluations } from "../evaluation/call-evaluations.ts";
 import type { PipelineHost, SpeechEffect, VoicePipeline } from "../pipelines/port.ts";
 import type { WebRequester } from "../providers/web-request.ts";
-import { startTimer } from "../../../shared/time/timer.ts";
 import { holdAttemptLease, type AttemptLease } from "./attempt-lease.ts";
 import type { CompiledTemplate } from "./compiled-templates.ts";
-import { DialogueLoop } from "./dialogue-loop.ts";
+import { DialogueLoop, startDeadlines } from "./dialogue-loop.ts";
 import { externalEffects, type ExternalEffects } from "./external-effects.ts";
 import { progressWriter, type Progress } from "./progress-writer.ts";
+import { utterancesOn, type UtteranceEvent, type Utterances } from "../browser/utterances.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 import type { StandstillWatch } from "./standstill-watch.ts";
 import type { SessionsRepository } from "./sessions.repository.ts";
 import { settleSession } from "./conversation-settlement.ts";
-
-/** The carrier's session must be ready this long after its socket opened. */
-const SETUP_MS = 10_000;
-/** The goodbye begins this long before the maximum length of a call, so that it is over in time. */
-const LAST_WORDS_MS = 4000;
 
 /** Gets the words and the node of a conversation whenever they change. */
 export type Shown = (state: Pick<DialogueState, "transcript" | "node">) => void;
@@ -47,6 +42,8 @@ export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" |
   leaving: AbortSignal;
   /** Absent: nobody watches. */
   shown?: Shown | undefined;
+  /** Gets what becomes of the client's utterances; absent: nobody waits for it. */
+  spoke?: ((event: UtteranceEvent) => void) | undefined;
 }
 
 /** Stops by the end of the media. */
@@ -102,6 +99,7 @@ export interface AnsweredCall {
 /** A live conversation: runs the dialogue on its pipeline, keeps the lease alive, settles exactly once. This process must own the attempt's lease. */
 export class ConversationSession {
   readonly call_ref: string;
+  readonly utterances: Utterances;
   /** Resolves when the conversation is over and its facts are settled, or left to the sweep. */
   readonly ended: Promise<void>;
   readonly #deps: SessionDeps;
@@ -173,8 +171,9 @@ export class ConversationSession {
         this.#loop.dispatch({ type: "stopped", reason: "lease_lost" });
       },
     });
-    const deadlines = [...this.#startDeadlines(), deps.standstill.begin()];
+    const deadlines = this.#startDeadlines();
     this.#pipeline = open(this.#host());
+    this.utterances = utterancesOn(deps, this.#pipeline, this.#loop);
     this.ended = this.#run(deadlines);
     this.#loop.start(this.#pipeline);
   }
@@ -193,24 +192,21 @@ export class ConversationSession {
   #dispatch(event: DialogueEvent): void {
     if (event.type === "stopped") this.#far.stopped(event.reason, this.#loop.ended.aborted);
     this.#loop.dispatch(event);
+    if (event.type === "interrupted") this.utterances.interrupted(event.spoken);
   }
 
   #startDeadlines(): (() => void)[] {
-    const { clock } = this.#deps;
-    const max_ms = this.#doc.max_call_seconds * MS_PER_SECOND;
-    return [
-      startTimer(clock, SETUP_MS, () => {
-        if (!this.#isReady) this.#loop.dispatch({ type: "stopped", reason: "media_failed" });
-      }),
-      startTimer(clock, max_ms - Math.min(LAST_WORDS_MS, max_ms / 2), () => {
+    const { clock, standstill } = this.#deps;
+    const limits = startDeadlines(clock, this.#doc.max_call_seconds * MS_PER_SECOND, {
+      setUp: () => this.#isReady || this.#loop.dispatch({ type: "stopped", reason: "media_failed" }),
+      timeUp: () => {
         this.#pipeline.interrupt?.();
         this.#loop.dispatch({ type: "time_up" });
-      }),
+      },
       // where the carrier does speech its own limit ends the call: our last words may still be in transit
-      startTimer(clock, max_ms, () => {
-        if (this.#pipeline.interrupt) this.closeLeg();
-      }),
-    ];
+      over: () => this.#pipeline.interrupt && this.closeLeg(),
+    });
+    return [...limits, standstill.begin()];
   }
 
   /** The conversation as its pipeline sees it. */
@@ -277,6 +273,7 @@ export class ConversationSession {
 
   async #run(deadlines: (() => void)[]): Promise<void> {
     await this.#pipeline.closed;
+    this.utterances.end();
     for (const cancel of deadlines) cancel();
     // the pipeline has reported that the leg is gone; a transfer under way may still have a result
     await this.#loop.untilEnded();

@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { step } from "../dialogue/dialogue-manager.ts";
 import type { DialogueEvent, DialogueState, Effect } from "../dialogue/dialogue-state.ts";
 import type { Flow } from "../dialogue/flow.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
+import { startTimer } from "../../../shared/time/timer.ts";
 import type { VoicePipeline } from "../pipelines/port.ts";
 
 /** What a dialogue loop reports to. */
@@ -97,3 +99,19 @@ export class DialogueLoop {
     pipeline.perform({ type: "end", ended_by: "error", goodbye: null, at_once: true, transferred: false });
   }
 }
+
+/** The carrier's session must be ready this long after its socket opened. */
+const SETUP_MS = 10_000;
+/** The goodbye begins this long before the maximum length of a call, so that it is over in time. */
+const LAST_WORDS_MS = 4000;
+
+/** Starts the time limits of a conversation: to be set up, to say its last words, and to be over. Each is cancelled by its function. */
+export const startDeadlines = (
+  clock: Clock,
+  max_ms: number,
+  on: Record<"setUp" | "timeUp" | "over", () => unknown>,
+): (() => void)[] => [
+  startTimer(clock, SETUP_MS, () => void on.setUp()),
+  startTimer(clock, max_ms - Math.min(LAST_WORDS_MS, max_ms / 2), () => void on.timeUp()),
+  startTimer(clock, max_ms, () => void on.over()),
+];

@@ -1,6 +1,6 @@
 import type { ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { taskSet, within, type TaskSet } from "../../../shared/time/deadline.ts";
-import { codeOf } from "../../../shared/errors.ts";
+import { codeOf, fail } from "../../../shared/errors.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { exponentialMs } from "../../../shared/time/backoff.ts";
 import { mediaAdmission, type Admission } from "./media-admission.ts";
@@ -13,6 +13,7 @@ import {
   type SessionSignal,
   type Shown,
 } from "./conversation-session.ts";
+import type { SpeakRequest } from "../browser/utterances.ts";
 import type { PreparedSessions } from "./prepared-sessions.ts";
 import type { PlannedSession, SessionDoc } from "./sessions.model.ts";
 
@@ -34,6 +35,10 @@ export interface MediaAttachment {
   openPipeline(template: CompiledTemplate): OpenPipeline;
   /** Shows the other side the words and the node of its conversation; absent: it has no eyes for them. */
   show?: Shown | undefined;
+  /** Tells the other side what becomes of an utterance of its own. */
+  tell?: SessionDeps["spoke"];
+  /** Gets the utterances that the other side wants to be spoken. */
+  hear?: (speak: (request: SpeakRequest) => void) => void;
   /** Rejects the media without a word, within a time limit. */
   dismiss(): Promise<void>;
   /** Says that something went wrong, in the template's language, and ends the call; within a time limit. */
@@ -149,7 +154,8 @@ async function takeOver(
   late: AbortSignal,
 ): Promise<TakenOver | null> {
   // the template first: after the lease is taken, no error may prevent settling
-  const template = await deps.templates.get(deps.bus, doc.template_id, doc.template_version);
+  const compiled = await deps.templates.get(deps.bus, doc.template_id, doc.template_version);
+  const template = doc.client_led ? { ...compiled, flow: { ...compiled.flow, client_led: true } } : compiled;
   if (late.aborted) return null;
   const open = media.openPipeline(template);
   const signals: SessionSignal[] = [];
@@ -175,8 +181,15 @@ async function converse(
   const { template, open, joined, signals } = taken;
   if (!joined.go) return turnAway(deps, media, doc);
   const answered = answeredCall(joined, deps.clock);
-  const session = new ConversationSession({ ...deps, shown: media.show }, doc, template, answered, open);
+  const session = new ConversationSession(
+    { ...deps, shown: media.show, spoke: media.tell },
+    doc,
+    template,
+    answered,
+    open,
+  );
   live.set(doc._id, session);
+  if (doc.client_led) media.hear?.((request) => void session.utterances.speak(request));
   for (const signal of signals) session.signal(signal);
   await markBegun(deps, doc, answered.at);
   await session.ended;
@@ -255,6 +268,9 @@ export function liveConversations(deps: LiveConversationsDeps) {
       if (session) session.signal(signal);
       else handingOver.get(call_ref)?.push(signal);
     },
+    /** Has a text spoken in a session that its client leads. SESSION_OVER, RATE_LIMITED, VALIDATION_FAILED. */
+    speak: (call_ref: string, request: SpeakRequest) =>
+      live.get(call_ref)?.utterances.speak(request) ?? fail("SESSION_OVER", "The session has ended."),
     full,
     calls,
     /** Whether this call is in this process's hands: its conversation about to begin, under way, or ending, or its goodbye owed. */

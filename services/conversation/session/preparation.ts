@@ -60,12 +60,14 @@ async function compiledTemplatesOf(
 /** A template with its conversations' engine; the deployment may lack what that needs. */
 function withEngine(
   ready: CompiledTemplate | Refusal,
-  { engine: configured, provider }: Pick<Preparation, "engine" | "provider">,
+  { engine: configured, provider, client_led }: Pick<Preparation, "engine" | "provider" | "client_led">,
   env: PipelineEnv,
 ): (CompiledTemplate & { engine: Engine }) | Refusal {
   if (!("template" in ready)) return ready;
   const choose = provider === BROWSER ? chooseSessionPipeline : choosePipeline;
-  const choice: PipelineChoice = choose(ready.template, configured, env);
+  // a realtime model answers by itself, so that what the client says is spoken by the cascaded pipeline
+  const template = client_led ? { ...ready.template, engine: "cascade" as const } : ready.template;
+  const choice: PipelineChoice = choose(template, configured, env);
   return "engine" in choice ? { ...ready, engine: choice.engine } : { code: "NOT_AVAILABLE", message: choice.refused };
 }
 

@@ -27,6 +27,8 @@ export interface PlannedSession {
   carrier: Preparation["carrier"];
   /** How the carrier's media stream speaks; null: no stream of audio is understood. */
   stream: StreamDialect | null;
+  /** The client says what is spoken, in place of the template; absent: it does not. */
+  client_led?: boolean;
   /** We record the conversation, where it carries sound. */
   record: boolean;
 }
@@ -63,6 +65,7 @@ export const sessionSchema = new Schema<SessionDoc>(
     engine: { type: String, default: "relay" },
     carrier: { type: String, default: "none" },
     stream: { type: Schema.Types.Mixed, default: null },
+    client_led: Boolean,
     record: { type: Boolean, default: false },
     state: { type: String, required: true },
     token_hash: { type: String },

@@ -1,4 +1,5 @@
-import type { SessionAccess, SessionOrder } from "../../../shared/contracts/records/session.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
+import type { SessionAccess, SessionOrder, SpokenStatus } from "../../../shared/contracts/records/session.ts";
 import { BROWSER, MEDIA_TOKEN_SECONDS, roomOf } from "../../../shared/contracts/records/session.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
@@ -47,6 +48,7 @@ async function prepare(deps: DialerParts, order: SessionOrder, call_ref: string)
     max_call_seconds,
     voicemail_action: "continue",
     carrier: "browser",
+    ...(order.execution_mode === "RTC_STREAM" ? { client_led: true } : {}),
     engine,
     record,
     ttl_seconds: MEDIA_TOKEN_SECONDS,
@@ -97,4 +99,12 @@ export async function rejoinSession(deps: DialerParts, call_ref: string): Promis
   const how = call.holder === undefined ? {} : { node: call.holder };
   const issued = await deps.bus.call("conversation.reissue", { call_ref }, how);
   return accessTo(roomOf(call_ref), issued, expires_at);
+}
+
+/** Has a text spoken by the node that has the session. SESSION_NOT_LIVE, SESSION_OVER, RATE_LIMITED. */
+export async function speak(deps: DialerParts, request: ParamsOf<"dialer.speak">): Promise<SpokenStatus> {
+  const call = await deps.calls.find(request.call_ref);
+  if (call !== null && !isJoinable(call)) fail("SESSION_OVER", "The session has ended.");
+  if (call?.holder === undefined) return fail("SESSION_NOT_LIVE", "Nobody has joined the session yet.");
+  return deps.bus.call("conversation.speak", request, { node: call.holder });
 }

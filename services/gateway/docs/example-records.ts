@@ -12,6 +12,7 @@ export const SAMPLE = {
   s2s_token_id: "9a8b7c6d-5e4f-4a3b-82c1-d0e9f8a7b6c5",
   lead_id: "2b7e1516-28ae-4d2a-abf7-158809cf4f3c",
   finished_lead_id: "6bc1bee2-2e40-4f96-93d7-7e117393172a",
+  stream_lead_id: "0b5e7c1a-9d24-4e83-b6f7-2a1c8d3e4f50",
   session_lead_id: "4c8d1f0e-77b2-4f5a-9a39-0d6e5b1c2f83",
   request_id: "order-1001",
   email: "ada@northwind.example",

@@ -221,7 +221,11 @@ const LEADS: Record<string, Example> = {
   },
   "POST /leads/{lead_id}/deliveries/replay": { path: { lead_id: SAMPLE.finished_lead_id }, response: leads.DELIVERY },
   "POST /leads/{lead_id}/join": { path: { lead_id: SAMPLE.session_lead_id }, response: leads.JOINED },
-  "POST /leads/{lead_id}/tts-speak": { path: { lead_id: SAMPLE.lead_id }, request: { text: "One moment, please." } },
+  "POST /leads/{lead_id}/tts-speak": {
+    path: { lead_id: SAMPLE.stream_lead_id },
+    request: { text: "One moment, please.", utterance_id: "u-1" },
+    response: { status: "queued", utterance_id: "u-1", at: "2026-11-21T09:31:00.000Z" },
+  },
   "GET /leads/recording/{call_sid}": { path: { call_sid: "CA00000000000000000000000000000000" } },
   "POST /leads/resume": {
     request: { template_id },

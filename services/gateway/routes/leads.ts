@@ -90,10 +90,11 @@ export const leads: readonly Row[] = [
         "NOT_AVAILABLE",
       ],
     }),
-    row("POST", "/leads/{lead_id}/tts-speak", "leads.speak", ALL, 200, {
-      summary: "Have a text spoken in an RTC_STREAM session: not available in this version, answers 501",
+    row("POST", "/leads/{lead_id}/tts-speak", "leads.speak", ALL, 202, {
+      summary:
+        "Have a text spoken in an RTC_STREAM session, after those before it or in place of them; what becomes of it is told on the session's socket",
       body: "*",
-      errors: ["LEAD_NOT_FOUND", "NOT_AVAILABLE"],
+      errors: ["LEAD_NOT_FOUND", "WRONG_MODE", "SESSION_NOT_LIVE", "SESSION_OVER", "RATE_LIMITED"],
     }),
     row("POST", "/lead/abort", "leads.abort", ALL, 200, {
       summary:

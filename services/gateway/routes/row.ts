@@ -38,7 +38,7 @@ export interface Row {
   guard?: ActionName;
   roles: "public" | readonly Role[];
   /** 204: the action's result is not sent. Of any other result a boolean `replayed` goes into the header Idempotency-Replayed instead of the body. */
-  success: 200 | 201 | 204;
+  success: 200 | 201 | 202 | 204;
   /** "*": the body's fields are the parameters; a name: the whole body is that parameter. Absent: no body. */
   body?: string;
   /**

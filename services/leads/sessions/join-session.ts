@@ -98,6 +98,23 @@ export async function joinSession(
   return open(deps, bus, lead, plan);
 }
 
+/** POST /leads/{lead_id}/tts-speak: has a text spoken in a session that its client leads. */
+export async function speakInSession(
+  deps: Pick<SessionDeps, "leads">,
+  bus: Bus,
+  { by, lead_id, ...request }: ParamsOf<"leads.speak">,
+): Promise<ResultOf<"leads.speak">> {
+  const lead = await leadFor(deps, by, lead_id);
+  if (lead.execution_mode !== "RTC_STREAM")
+    fail(
+      "WRONG_MODE",
+      `Only the client of a lead of mode RTC_STREAM has texts spoken; this one is ${lead.execution_mode}.`,
+    );
+  refuse(lead);
+  if (lead.status !== "PROCESSING") fail("SESSION_NOT_LIVE", "Nobody has joined the session yet.");
+  return bus.call("dialer.speak", { call_ref: callRef(lead._id, lead.claim_no), ...request });
+}
+
 /** Session leads that are ended in one pass. */
 const BATCH = 100;
 

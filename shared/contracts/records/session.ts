@@ -54,3 +54,19 @@ export type SessionAccess = Static<typeof SessionAccess>;
 /** The same for clients, with how the media travel. */
 export const JoinedSession = Type.Object({ transport: Type.Enum(["websocket"]), ...AccessFields });
 export type JoinedSession = Static<typeof JoinedSession>;
+
+/** Most characters of one utterance. */
+export const MAX_UTTERANCE_CHARS = 2000;
+/** What a client has spoken: `interrupt`: what is being spoken gives way, and what waits. `utterance_id`: the client's name for it; absent: we give one. */
+export const SpeakFields = {
+  text: Text(MAX_UTTERANCE_CHARS),
+  utterance_id: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9._-]{1,64}$", maxLength: 64 })),
+  interrupt: Type.Optional(Type.Boolean()),
+};
+/** What became of a request to speak. */
+export const SpokenStatus = Type.Object({
+  status: Type.Enum(["queued"]),
+  utterance_id: UpTo(64),
+  at: IsoTime,
+});
+export type SpokenStatus = Static<typeof SpokenStatus>;

@@ -234,20 +234,21 @@ describe("GET /analytics/summary", () => {
   );
 });
 
-describe("what is not available yet says so, to those who may know of the lead", () => {
-  const rows = (id: string): [string, string, object?][] => [
-    ["POST", `/leads/${id}/tts-speak`, { text: "One moment." }],
-  ];
-  test("501 for an own lead, 404 for an unknown one", async () => {
-    const id = idOf(await push());
-    for (const [method, path, body] of rows(id))
-      expect([path, ...code(await http.ask(method, path, body ? { body } : {}))]).toEqual([path, 501, "NOT_AVAILABLE"]);
-    for (const [method, path, body] of rows(randomUUID()))
-      expect([path, ...code(await http.ask(method, path, body ? { body } : {}))]).toEqual([
-        path,
-        404,
-        "LEAD_NOT_FOUND",
-      ]);
+describe("sessions", () => {
+  test.each([
+    ["join", undefined],
+    ["tts-speak", { text: "One moment." }],
+  ])("%s of a lead that is dialled is 409, of an unknown one 404", async (what, body) => {
+    const asked = async (id: string) => code(await http.ask("POST", `/leads/${id}/${what}`, body ? { body } : {}));
+    expect(await asked(idOf(await push()))).toEqual([409, "WRONG_MODE"]);
+    expect(await asked(randomUUID())).toEqual([404, "LEAD_NOT_FOUND"]);
+  });
+  test("nothing is spoken where nobody has joined: 409; a text without words or with too many is 400", async () => {
+    const id = idOf(await push({ execution_mode: "RTC_STREAM" }));
+    const asked = async (body: object) => code(await http.ask("POST", `/leads/${id}/tts-speak`, { body }));
+    expect(await asked({ text: "One moment." })).toEqual([409, "SESSION_NOT_LIVE"]);
+    for (const body of [{ text: "" }, { text: "x".repeat(2001) }, { text: "x", voice: "alloy" }, {}])
+      expect(await asked(body)).toEqual([400, "VALIDATION_FAILED"]);
   });
   test("a recording of an unknown call: 404", async () => {
     expect(code(await http.ask("GET", "/leads/recording/CA0123456789"))).toEqual([404, "RECORDING_NOT_FOUND"]);

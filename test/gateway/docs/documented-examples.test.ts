@@ -36,6 +36,7 @@ beforeAll(async () => {
   http.script["dialer.recordingOf"] = () => ({ recording: { ...RECORDING, lead_id: recorded } });
   http.script["dialer.inboundCalls"] = () => ({ count: 1, inbound_calls: [INBOUND_CALL], next_cursor: null });
   http.script["dialer.openSession"] = () => withoutTransport;
+  http.script["dialer.speak"] = () => ({ status: "queued", utterance_id: "u-1", at: JOINED.expires_at });
   http.script["dialer.history"] = () => ({ calls: [], carrier_events: [] });
   http.script["conversation.history"] = () => ({ sessions: [] });
   world = await exampleWorld(http);

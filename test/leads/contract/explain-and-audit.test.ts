@@ -131,9 +131,7 @@ describe("what is asked of others", () => {
         await ask(asAdmin, "nonsense"),
       ]).toEqual([unknown, unknown, unknown]);
       expect(await ask(by, mine)).toEqual(
-        action === "timeline" || action === "explain"
-          ? "answered"
-          : [action === "join" ? "WRONG_MODE" : "NOT_AVAILABLE", expect.any(String)],
+        action === "timeline" || action === "explain" ? "answered" : ["WRONG_MODE", expect.any(String)],
       );
     },
   );

@@ -1,0 +1,57 @@
+import { endByFault, endConversation, none, noteError } from "./dialogue-steps.ts";
+import type { CallerInput, DialogueEvent, DialogueState, Step } from "./dialogue-state.ts";
+import { addPending, addSpoken, takePending, truncateSpeech } from "./transcript.ts";
+
+/** The dialogue of a session that its client leads: what is heard and said is written down, and nothing is answered. Pure. */
+
+/** No node of a template: the person may speak from the beginning. */
+const FLOOR = "client";
+
+function heard(s: DialogueState, text: string): Step {
+  const input: CallerInput = { content: text, shown: text, dtmf: null };
+  if (text.trim() === "") return none(s);
+  return none(takePending(addPending({ ...s, user_turns: s.user_turns + 1 }, input)));
+}
+
+function speak(s: DialogueState, text: string): Step {
+  const spoken = addSpoken(s, text);
+  return { state: spoken, effects: spoken === s ? [] : [{ type: "say", text: text.trim(), interruptible: true }] };
+}
+
+function stopped(s: DialogueState, reason: Extract<DialogueEvent, { type: "stopped" }>["reason"]): Step {
+  switch (reason) {
+    case "hung_up":
+    case "line_lost":
+    case "carrier_ended":
+      return endConversation(s, "customer", { at_once: true });
+    case "window_closed":
+      return endConversation(s, "agent", { at_once: true });
+    default:
+      return endByFault(s, reason, { at_once: true });
+  }
+}
+
+/** One step of a session that its client leads. */
+export function clientLedStep(s: DialogueState, event: DialogueEvent): Step {
+  if (s.mode === "ended") return none(event.type === "interrupted" ? truncateSpeech(s, event.spoken, "") : s);
+  switch (event.type) {
+    case "started":
+      return none({ ...s, node: FLOOR });
+    case "heard":
+      return heard(s, event.text);
+    case "dtmf":
+      return heard(s, event.digits);
+    case "speak":
+      return speak(s, event.text);
+    case "interrupted":
+      return none(truncateSpeech(s, event.spoken, ""));
+    case "stt_failed":
+      return noteError(s, event.code);
+    case "time_up":
+      return endConversation({ ...s, time_limit: true }, "timeout", { at_once: true });
+    case "stopped":
+      return stopped(s, event.reason);
+    default:
+      return none(s);
+  }
+}
