@@ -46,6 +46,7 @@ export const CATALOGUE = {
   RESOURCE_IN_USE: { title: "The thing is in use", retryable: true },
   WRONG_MODE: { title: "The lead's execution mode does not allow this", retryable: false },
   SESSION_NOT_LIVE: { title: "Nobody has joined the session yet", retryable: true },
+  SESSION_TAKEN: { title: "Somebody has joined the session already", retryable: false },
   SESSION_OVER: { title: "The session is over", retryable: false },
   SESSION_HELD: { title: "The session may not begin at the moment", retryable: true },
   DELIVERY_NOT_FOUND: { title: "The lead has no webhook delivery", retryable: false },

@@ -830,6 +830,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/leads/{lead_id}/join-link": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Make a link to a page on which a person without a token joins the session of a lead; the link before is void
+         * @description Roles: admin, reseller, merchant, user.
+         */
+        readonly post: operations["leads.joinLink"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/leads/{lead_id}/tts-speak": {
         readonly parameters: {
             readonly query?: never;
@@ -1022,7 +1042,7 @@ export interface components {
             readonly status: number;
             readonly detail: string;
             /** @enum {string} */
-            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_OVER" | "SESSION_HELD" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
+            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_TAKEN" | "SESSION_OVER" | "SESSION_HELD" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
             /** @description Also in the X-Request-Id header; name it when you ask for help. */
             readonly request_id: string;
             readonly errors?: readonly {
@@ -3635,6 +3655,11 @@ export interface components {
             /** Format: date-time */
             readonly expires_at: string;
         };
+        readonly LeadsJoinLinkResponse: {
+            readonly url: string;
+            /** Format: date-time */
+            readonly expires_at: string;
+        };
         readonly LeadsSpeakRequest: {
             readonly text: string;
             readonly utterance_id?: string;
@@ -5707,6 +5732,37 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["LeadsJoinResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.joinLink": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly lead_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsJoinLinkResponse"];
                 };
             };
             /** @description A failure */

@@ -10,11 +10,21 @@ import { identifier, type Identifier } from "./api/bearer.ts";
 import { bulkEndpoint } from "./bulk/push-endpoint.ts";
 import { carrierCallbacks } from "./carrier-callbacks.ts";
 import { corsHeaders, originsOf, preflightHeaders } from "./http/cors.ts";
+import { sessionPage } from "./session-page/session-page.ts";
 import { DOCS_POLICY, docsPage } from "./docs/html-page.ts";
 import { endpoint } from "./api/endpoint.ts";
 import { itemResultsEndpoint } from "./api/item-results.ts";
 import { wholeListEndpoint } from "./api/whole-list.ts";
-import { answer, answerJson, answerText, refuser, type Exchange, type Handler, type Refuser } from "./http/exchange.ts";
+import {
+  answer,
+  answerJson,
+  answerText,
+  refuser,
+  type Exchange,
+  type Handler,
+  type Refuser,
+  withHead,
+} from "./http/exchange.ts";
 import { readiness, refusedCommands, type RefusedCommands } from "./health.ts";
 import { problemOf, statusOf, type Problem } from "./http/http-errors.ts";
 import { API_VERSION } from "./http/server.ts";
@@ -47,11 +57,6 @@ export interface Gateway {
 
 const CARRIER_PATH = "/carriers/:provider/:kind/:ref";
 
-/** GET answers HEAD too: Node leaves the body out. */
-const withHead = (path: string, handle: Handler): Record<string, Handler> => ({
-  [`GET ${path}`]: handle,
-  [`HEAD ${path}`]: handle,
-});
 const asPattern = (path: string): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 
 function healthHandlers(
@@ -171,6 +176,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
     root: {
       ...healthHandlers(deps, bus, visible, notices, operators(who, limits)),
       ...documentation(deps.env.PUBLIC_HTTP_URL),
+      ...sessionPage(deps.env, limits, refused),
       ...withHead(CARRIER_PATH, callbacks),
       [`POST ${CARRIER_PATH}`]: callbacks,
     },

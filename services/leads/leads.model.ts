@@ -67,6 +67,9 @@ export interface LeadDoc {
   due_at?: Date;
   /** A session lead that nobody has joined by then ends; absent: it is dialled, or finished. */
   join_by?: Date;
+  /** SHA-256 of the link by which a person without a token joins the session, and of the secret of the tab that has it; absent: there is none. */
+  link_hash?: string;
+  link_holder?: string;
   lease_until?: Date;
   report_due_at?: Date;
   attempt: AttemptSnapshot | null;
@@ -134,6 +137,8 @@ export const LEAD_STATE: Record<Exclude<keyof LeadState, "payload"> | "payload.r
   queue: 1,
   due_at: 1,
   join_by: 1,
+  link_hash: 1,
+  link_holder: 1,
   lease_until: 1,
   report_due_at: 1,
   attempt: 1,
@@ -186,6 +191,8 @@ export const leadSchema = new Schema<LeadDoc>(
     queue: String,
     due_at: Date,
     join_by: Date,
+    link_hash: String,
+    link_holder: String,
     lease_until: Date,
     report_due_at: Date,
     call_end: Free,
@@ -222,6 +229,7 @@ leadSchema.index({ queue: 1, due_at: 1, _id: 1 }, { name: "due_by_queue", ...whe
 // An index whose fields change gets a new name: the old are dropped at start (queues.repository.ts).
 leadSchema.index({ lease_until: 1, template_id: 1 }, { name: "lease_of_template", ...whenPresent("lease_until") });
 leadSchema.index({ join_by: 1 }, { name: "join_by", ...whenPresent("join_by") });
+leadSchema.index({ link_hash: 1 }, { name: "by_link", unique: true, ...whenPresent("link_hash") });
 leadSchema.index({ report_due_at: 1 }, { name: "report", ...whenPresent("report_due_at") });
 leadSchema.index({ "call_end.due_at": 1 }, { name: "call_end", ...whenPresent("call_end") });
 const whenText = (field: string) => ({ partialFilterExpression: { [field]: { $gt: "" } } });

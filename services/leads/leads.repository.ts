@@ -45,6 +45,10 @@ export interface LeadsRepository {
   byLease(lead_id: string): Promise<LeadState | null>;
   /** The payload of a lead; null: there is no such lead. */
   payloadOf(lead_id: string): Promise<LeadDoc["payload"] | null>;
+  /** The lead whose session a link is for. */
+  byLink(link_hash: string): Promise<LeadDoc | null>;
+  /** Gives a lead a link; the one before is void. */
+  setLink(lead_id: string, link_hash: string): Promise<void>;
   byRequest(scope: Scope, request_id: string, after: PageFilter, limit: number): Promise<LeadDoc[]>;
   /** A lead with its history; null when it is not in the scope. */
   withHistory(scope: Scope, lead_id: string): Promise<(LeadDoc & { history: HistoryEntry[] }) | null>;
@@ -120,6 +124,9 @@ function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">) {
     async eventsEnqueued(lead_ids) {
       await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } });
     },
+    async setLink(_id, link_hash) {
+      await model.updateOne({ _id }, { $set: { link_hash } });
+    },
     async callEndsTold(refs) {
       await model.updateMany(endsOf(refs), { $unset: { call_end: 1 } });
     },
@@ -154,6 +161,7 @@ function reads(model: Model<LeadDoc>) {
       model.find({ _id: { $in: [...lead_ids] }, ...within(scope) }, BRIEF).lean<BriefDoc[]>(),
     byId: (scope, lead_id) => model.findOne({ _id: lead_id, ...within(scope) }, PLAIN).lean<LeadDoc>(),
     byLease: byId,
+    byLink: (link_hash) => model.findOne({ link_hash }, PLAIN).lean<LeadDoc>(),
     payloadOf: async (lead_id) =>
       (await model.findOne({ _id: lead_id }, { payload: 1 }).lean<Pick<LeadDoc, "payload">>())?.payload ?? null,
     byRequest: (scope, request_id, after, limit) => summaries([{ ...within(scope), request_id }, after], limit),

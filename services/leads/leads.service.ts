@@ -16,7 +16,8 @@ import { resumeParked, wakeParked } from "./parked-leads.ts";
 import { pushKeySchema } from "./push/push-keys.model.ts";
 import { pushKeysRepository } from "./push/push-keys.repository.ts";
 import { push, pushMany } from "./push/push.ts";
-import { expireUnjoined, joinSession, speakInSession, type SessionDeps } from "./sessions/join-session.ts";
+import { joinByLink, makeJoinLink, type LinkDeps } from "./sessions/join-link.ts";
+import { expireUnjoined, joinSession, speakInSession } from "./sessions/join-session.ts";
 import {
   agingTemplates,
   dueLeads,
@@ -95,7 +96,9 @@ export default service("leads", (service) => {
 });
 
 /** The actions of session leads. */
-const sessionActions = (deps: SessionDeps): Handlers<"leads", "join" | "speak"> => ({
+const sessionActions = (deps: LinkDeps): Handlers<"leads", "join" | "joinLink" | "joinByLink" | "speak"> => ({
+  joinLink: (p) => makeJoinLink(deps, p),
+  joinByLink: (p, { bus }) => joinByLink(deps, bus, p),
   join: (p, { bus }) => joinSession(deps, bus, p),
   speak: (p, { bus }) => speakInSession(deps, bus, p),
 });

@@ -109,6 +109,8 @@ const CALLERS: Callers = {
     requeue: ["scheduler"],
     parked: ["gateway"],
     join: ["gateway"],
+    joinLink: ["gateway"],
+    joinByLink: ["gateway"],
     speak: ["gateway"],
     heads: ["scheduler"],
     dueOf: ["scheduler"],

@@ -14,7 +14,7 @@ import {
   LeadSummary,
   QueueHead,
 } from "./records/lead.ts";
-import { JoinedSession, SpeakFields, SpokenStatus } from "./records/session.ts";
+import { JoinedSession, JoinLink, SpeakFields, SpokenStatus } from "./records/session.ts";
 import { BatchKey, IdempotencyKey, PushInput } from "./records/pushed-lead.ts";
 import { Pushed, PushOutcome, Reached, Summary, TimelineEvent } from "./records/lead-views.ts";
 
@@ -81,6 +81,14 @@ export const leads = {
     /** What a client joins the session of an RTC lead with, for one use within two minutes; again: what was given before is void, and a client that is there gives way. LEAD_NOT_FOUND;
      *  WRONG_MODE: the lead is dialled; SESSION_OVER; SESSION_HELD: a gate holds it, the detail says which; NUMBER_BLACKLISTED; BUSY: no place is free; NOT_AVAILABLE: the deployment has no models for audio. */
     join: action(Strict({ by: By, lead_id: Text(64) }), JoinedSession, { timeout_ms: 20_000 }),
+    /** A link by which a person without a token joins the session of a lead, until its time to be joined is over; the link before is void. LEAD_NOT_FOUND, WRONG_MODE, SESSION_OVER. */
+    joinLink: action(Strict({ by: By, lead_id: Text(64) }), JoinLink, { since: "0.3.0" }),
+    /** From the page behind a link, asked by its button: as `join`, for one tab. `resume`: the secret that this tab got, by which it comes back. LEAD_NOT_FOUND; SESSION_TAKEN: another tab has joined. */
+    joinByLink: action(
+      Strict({ link: Text(64), resume: Type.Optional(Text(64)) }),
+      Type.Object({ ...JoinedSession.properties, resume: UpTo(64) }),
+      { timeout_ms: 20_000, since: "0.3.0" },
+    ),
     /** Has a text spoken in an RTC_STREAM session. LEAD_NOT_FOUND; WRONG_MODE; SESSION_NOT_LIVE: nobody has joined yet; SESSION_OVER; RATE_LIMITED: too many texts wait. */
     speak: action(Strict({ by: By, lead_id: Text(64), ...SpeakFields }), SpokenStatus),
     /** Where the recording of a call is, by the call_id of its lead; its bytes are read there. RECORDING_NOT_FOUND, RECORDING_NOT_READY, RECORDING_FAILED. */

@@ -71,7 +71,7 @@ class AudioPipeline implements VoicePipeline {
   }
 
   sound(): "silent" | "waiting" | "audible" {
-    if (this.#turns?.audible === true) return "audible";
+    if (this.#turns?.audible() === true) return "audible";
     return this.#turns?.sounding === true ? "waiting" : "silent";
   }
 

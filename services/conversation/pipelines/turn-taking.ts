@@ -26,6 +26,7 @@ export class TurnTaking {
   readonly #latency = latencyMeter();
   readonly #filler: FillerTimer;
   readonly #idle: IdleWatch;
+  readonly audible = (): boolean => this.#playout.audibleSince !== null;
   /** Records both sides; null: the call is not recorded. */
   readonly recorder: Recorder | null;
   #ended = false;
@@ -56,11 +57,6 @@ export class TurnTaking {
   /** Our speech is audible still, or is being made. */
   get sounding(): boolean {
     return this.#playout.busy || this.#processor.speaking;
-  }
-
-  /** The caller hears our speech. */
-  get audible(): boolean {
-    return this.#playout.audibleSince !== null;
   }
 
   spokenText(): string {

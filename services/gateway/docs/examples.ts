@@ -221,6 +221,10 @@ const LEADS: Record<string, Example> = {
   },
   "POST /leads/{lead_id}/deliveries/replay": { path: { lead_id: SAMPLE.finished_lead_id }, response: leads.DELIVERY },
   "POST /leads/{lead_id}/join": { path: { lead_id: SAMPLE.session_lead_id }, response: leads.JOINED },
+  "POST /leads/{lead_id}/join-link": {
+    path: { lead_id: SAMPLE.session_lead_id },
+    response: { url: "https://voice.example.com/r/3q2-7wEBAgMEBQYHCAkKCwwN", expires_at: "2026-11-28T09:30:00.000Z" },
+  },
   "POST /leads/{lead_id}/tts-speak": {
     path: { lead_id: SAMPLE.stream_lead_id },
     request: { text: "One moment, please.", utterance_id: "u-1" },

@@ -87,3 +87,9 @@ export function refuser(log: Log, docs: string, sparse: SparseLog): Refuser {
     answer(res, problem.status, problem.headers, JSON.stringify(problem.body));
   };
 }
+
+/** GET answers HEAD too: Node leaves the body out. */
+export const withHead = (path: string, handle: Handler): Record<string, Handler> => ({
+  [`GET ${path}`]: handle,
+  [`HEAD ${path}`]: handle,
+});

@@ -90,6 +90,11 @@ export const leads: readonly Row[] = [
         "NOT_AVAILABLE",
       ],
     }),
+    row("POST", "/leads/{lead_id}/join-link", "leads.joinLink", ALL, 201, {
+      summary:
+        "Make a link to a page on which a person without a token joins the session of a lead; the link before is void",
+      errors: ["LEAD_NOT_FOUND", "WRONG_MODE", "SESSION_OVER"],
+    }),
     row("POST", "/leads/{lead_id}/tts-speak", "leads.speak", ALL, 202, {
       summary:
         "Have a text spoken in an RTC_STREAM session, after those before it or in place of them; what becomes of it is told on the session's socket",

@@ -80,10 +80,18 @@ export const join = (
   attempt: AttemptSnapshot,
   lease_until: Date,
   now: Date,
+  link_holder?: string,
 ): LeadTransition => ({
   filter: { _id: seen._id, status: "BACKLOG", claim_no: seen.claim_no, due_at: null, join_by: { $gt: now } },
   update: {
-    $set: { status: "PROCESSING", lease_until, attempt, held: null, updated_at: now },
+    $set: {
+      status: "PROCESSING",
+      lease_until,
+      attempt,
+      held: null,
+      updated_at: now,
+      ...(link_holder === undefined ? {} : { link_holder }),
+    },
     $inc: { attempt_count: 1, claim_no: 1 },
     ...historyEntry("claimed", now, { claim_no: seen.claim_no + 1, template_version: attempt.template_version }),
   },

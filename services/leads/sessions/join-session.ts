@@ -21,7 +21,7 @@ const NEVER_RETRIED = { max_retry: 0, retry_offset: 0, retry_on: [] };
 const AGAIN_SECONDS = 1;
 
 /** Refuses a lead whose mode or state has no session to join. WRONG_MODE, SESSION_OVER. */
-function refuse({ execution_mode, status, outcome }: LeadDoc): void {
+export function refuse({ execution_mode, status, outcome }: LeadDoc): void {
   if (!isSessionMode(execution_mode))
     fail(
       "WRONG_MODE",
@@ -68,14 +68,9 @@ async function open(deps: SessionDeps, bus: Bus, lead: LeadDoc, plan: SessionPla
   }
 }
 
-/** POST /leads/{lead_id}/join: claims the lead for its session, or lets a client into the one that waits or is under way. */
-export async function joinSession(
-  deps: SessionDeps,
-  bus: Bus,
-  { by, lead_id }: ParamsOf<"leads.join">,
-): Promise<Joined> {
+/** Claims a lead for its session, or lets a client into the one that waits or is under way. `holder`: the hash of the secret of the tab that joins. */
+export async function enterSession(deps: SessionDeps, bus: Bus, lead: LeadDoc, holder?: string): Promise<Joined> {
   const { clock, leads, env } = deps;
-  const lead = await leadFor(deps, by, lead_id);
   refuse(lead);
   if (lead.status === "PROCESSING") {
     const call_ref = callRef(lead._id, lead.claim_no);
@@ -90,13 +85,21 @@ export async function joinSession(
     policy: NEVER_RETRIED,
     claimed_at: now,
   };
-  const claimed = await leads.transition(machine.join(lead, attempt, plusSeconds(now, env.LEASE_SECONDS), now));
+  const lease_until = plusSeconds(now, env.LEASE_SECONDS);
+  const claimed = await leads.transition(machine.join(lead, attempt, lease_until, now, holder));
   if (!claimed)
     fail("BUSY", "Another client is joining this session at this moment; try again.", {
       retry_after_seconds: AGAIN_SECONDS,
     });
   return open(deps, bus, lead, plan);
 }
+
+/** POST /leads/{lead_id}/join. */
+export const joinSession = async (
+  deps: SessionDeps,
+  bus: Bus,
+  { by, lead_id }: ParamsOf<"leads.join">,
+): Promise<Joined> => enterSession(deps, bus, await leadFor(deps, by, lead_id));
 
 /** POST /leads/{lead_id}/tts-speak: has a text spoken in a session that its client leads. */
 export async function speakInSession(

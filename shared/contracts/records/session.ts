@@ -55,6 +55,9 @@ export type SessionAccess = Static<typeof SessionAccess>;
 export const JoinedSession = Type.Object({ transport: Type.Enum(["websocket"]), ...AccessFields });
 export type JoinedSession = Static<typeof JoinedSession>;
 
+/** A page on which a person joins a session, and until when. */
+export const JoinLink = Type.Object({ url: UpTo(2000), expires_at: IsoTime });
+
 /** Most characters of one utterance. */
 export const MAX_UTTERANCE_CHARS = 2000;
 /** What a client has spoken: `interrupt`: what is being spoken gives way, and what waits. `utterance_id`: the client's name for it; absent: we give one. */
