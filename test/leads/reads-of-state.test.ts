@@ -124,6 +124,8 @@ test("a lead is read with every field that it may have beside its contents", asy
       [
         "payload_bytes",
         "join_by",
+        "link_hash",
+        "link_holder",
         "lease_until",
         "report_due_at",
         "call_end",
@@ -138,9 +140,11 @@ test("a lead is read with every field that it may have beside its contents", asy
           ? ["m"]
           : name === "payload_bytes"
             ? 1
-            : name.endsWith("_at") || name.endsWith("_by") || name.endsWith("_until") || name.endsWith("_from")
-              ? AT
-              : { a: 1 },
+            : name.startsWith("link_")
+              ? "hash"
+              : name.endsWith("_at") || name.endsWith("_by") || name.endsWith("_until") || name.endsWith("_from")
+                ? AT
+                : { a: 1 },
       ]),
     ),
   );

@@ -250,6 +250,25 @@ describe("sessions", () => {
     for (const body of [{ text: "" }, { text: "x".repeat(2001) }, { text: "x", voice: "alloy" }, {}])
       expect(await asked(body)).toEqual([400, "VALIDATION_FAILED"]);
   });
+  test("the page behind a join link may reach nothing but its own files and the media port; opening it asks nobody", async () => {
+    const { origin } = new URL(http.base);
+    const page = await fetch(`${origin}/r/any-link`);
+    const policy = page.headers.get("content-security-policy") ?? "";
+    expect([page.status, page.headers.get("content-type"), page.headers.get("cache-control")]).toEqual([
+      200,
+      "text/html; charset=utf-8",
+      "no-store",
+    ]);
+    expect(policy).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' wss?:\/\/[^ ;]+;/,
+    );
+    const html = await page.text();
+    expect(html).not.toMatch(/https?:|<script>|style=|onclick/);
+    for (const [, file] of html.matchAll(/(?:src|href)="([^"]+)"/g))
+      expect((await fetch(`${origin}${file}`)).status).toBe(200);
+    const answer = await fetch(`${origin}/r/any-link`, { method: "POST", body: "{}" });
+    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([404, "LEAD_NOT_FOUND"]);
+  });
   test("a recording of an unknown call: 404", async () => {
     expect(code(await http.ask("GET", "/leads/recording/CA0123456789"))).toEqual([404, "RECORDING_NOT_FOUND"]);
   });

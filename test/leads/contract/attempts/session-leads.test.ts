@@ -165,4 +165,24 @@ describe("a session lead", () => {
     });
     expect((await get(lead_id)).attempt_count).toBe(0);
   });
+
+  test("is joined by its link by one tab, which alone comes back, until the lead is over; a new link voids the old", async () => {
+    const lead_id = await push();
+    const linkOf = async () => (await stage.bus.call("leads.joinLink", { by, lead_id })).url.split("/r/")[1] ?? "";
+    const enter = (link: string, resume?: string) =>
+      stage.bus.call("leads.joinByLink", { link, ...(resume === undefined ? {} : { resume }) });
+    const [old, link] = [await linkOf(), await linkOf()];
+    expect(await enter(old).catch(codeOf)).toBe("LEAD_NOT_FOUND");
+    expect((await get(lead_id)).status).toBe("BACKLOG");
+    const { resume, room_name } = await enter(link);
+    expect(room_name).toBe(`rtc-${lead_id}.1`);
+    expect(await Promise.all([enter(link).catch(codeOf), enter(link, "guessed").catch(codeOf)])).toEqual([
+      "SESSION_TAKEN",
+      "SESSION_TAKEN",
+    ]);
+    expect((await enter(link, resume)).resume).toBe(resume);
+    await stage.bus.call("leads.settle", { lead_id, claim_no: 1, facts: noFacts("completed") });
+    expect(await enter(link, resume).catch(codeOf)).toBe("SESSION_OVER");
+    expect(JSON.stringify(await get(lead_id))).not.toContain(link);
+  });
 });
