@@ -17,8 +17,8 @@ const ASSETS = {
 const fileOf = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
 
 /** What the page may do: its own files, the session's socket, the microphone; nothing of anybody else. */
-const policyOf = ({ PUBLIC_WS_URL }: Pick<Env, "PUBLIC_WS_URL">): string =>
-  `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${new URL(PUBLIC_WS_URL).origin}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+const policyOf = (env: Pick<Env, "PUBLIC_WS_URL">): string =>
+  `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${new URL(env.PUBLIC_WS_URL).origin}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 
 /** The secret that a tab names; undefined: it has none yet. VALIDATION_FAILED. */
 function resumeIn(bytes: Uint8Array): string | undefined {
