@@ -37,11 +37,8 @@ export class TurnTaking {
   #opens = true;
 
   constructor(o: TurnTakingOptions, leg: MediaLeg, host: PipelineHost, format: AudioFormat, idleSinceMs: number) {
-    const parts = voiceParts(
-      o,
-      { leg, host, format },
-      { events: this.#processorEvents(), interrupt: () => this.#interrupt(), opening: () => this.#opens },
-    );
+    const hooks = { events: this.#processorEvents(), interrupt: () => this.#interrupt(), opening: () => this.#opens };
+    const parts = voiceParts(o, { leg, host, format }, hooks);
     this.#now = () => o.clock.monotonicMs();
     this.#host = host;
     this.#parts = parts;
