@@ -14,7 +14,7 @@ const STOP_MS = 300;
 /** A shorter pause belongs to the sound: between syllables, before a plosive. */
 const GAP_MS = 40;
 /** Sound without a pitch belongs to the voice before it for so long: fricatives, and words that noise hides. */
-const UNVOICED_MS = 300;
+const UNVOICED_MS = 420;
 /** The quietest step of noise lies about this far below its mean; a narrow band varies more. */
 const LOW_BIAS_DB = 4;
 const HIGH_BIAS_DB = 3;
@@ -100,7 +100,7 @@ function detector(voicing: Voicing, margin: number) {
   }
   function heard(audible: boolean): void {
     if (audible) begun();
-    pitch.step(audible);
+    pitch.step(audible, state === "voice");
     if (!audible) return;
     if (state === "candidate" && now - onset >= START_MS && sound >= START_SOUND_MS && pitch.found) {
       state = "voice";

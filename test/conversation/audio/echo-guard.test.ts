@@ -51,6 +51,14 @@ describe("an echo of our voice", () => {
   });
 });
 
+test("an echo whose delay changes in mid-call stays none of the caller's", () => {
+  const said = ours(2);
+  const [near, far] = [later(said, 180, -16), later(said, 420, -16)];
+  const moved = near.map((v, i) => (i < 6 * 8000 ? v : (far[i] ?? 0)));
+  const { speech } = listening(said, together(moved, line(13_000, 2)));
+  expect(Math.max(...speech.map((h) => h.speech_ms))).toBeLessThan(300);
+});
+
 describe("a caller who speaks over us", () => {
   test.each([
     [-14, 0],

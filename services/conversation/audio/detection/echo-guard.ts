@@ -33,6 +33,8 @@ const AUDIBLE = 50;
 /** After 60 ms that are no echo somebody speaks: their words are kept whole, 200 ms beyond the last such slot. */
 const TALKING_SLOTS = 3;
 const KEEPS_SLOTS = 10;
+/** For so long (0.5 s) an echo of another delay than the known one is given the benefit of the doubt: until then it is learned, or is none. */
+const DOUBTED_SLOTS = 25;
 /** The beat of the caller's frames follows a later network so slowly, ms a slot. */
 const DRIFT_MS = 0.2;
 
@@ -104,6 +106,7 @@ export class EchoGuard {
   #began: number | null = null;
   #heardMs = 0;
   #others = 0;
+  #doubts = 0;
   #keepUntil = -Infinity;
 
   constructor(rate: number) {
@@ -154,9 +157,10 @@ export class EchoGuard {
     const echo = this.#loudestEcho(slot);
     if (loud < noise && echo < noise) return false;
     if (loud <= Math.hypot(echo, noise)) {
-      this.#others = 0;
+      this.#others = this.#doubts = 0;
       return slot > this.#keepUntil;
     }
+    if (slot > this.#keepUntil && loud <= this.#echoOfAnyDelay(slot) && ++this.#doubts <= DOUBTED_SLOTS) return true;
     if (++this.#others >= TALKING_SLOTS) this.#keepUntil = slot + KEEPS_SLOTS;
     return false;
   }
@@ -167,6 +171,11 @@ export class EchoGuard {
       return MARGIN * known.gain * this.#played.loudest(slot - known.delay - EARLIER, slot - known.delay + LATER);
     if (this.#spokenSlots > LEARNING_SLOTS) return 0;
     return EXPECTED_GAIN * this.#played.loudest(slot - LONGEST_DELAY, slot);
+  }
+
+  /** The network may have changed the delay: as loud as the known echo is at another one. */
+  #echoOfAnyDelay(slot: number): number {
+    return this.#echo ? MARGIN * this.#echo.gain * this.#played.loudest(slot - LONGEST_DELAY, slot) : 0;
   }
 
   #learn(slot: number): void {
