@@ -13,6 +13,10 @@ const LONGEST_ONSET_MS = 400;
 const STOP_MS = 300;
 /** A shorter pause belongs to the sound: between syllables, before a plosive. */
 const GAP_MS = 40;
+/** A voice of this length that ended less than so long ago may go on, where the line was as quiet in between as only a pause is. */
+const AGAIN_MS = 1500;
+const AGAIN_SPEECH_MS = 250;
+const PAUSE_DB = 18;
 /** Sound without a pitch belongs to the voice before it for so long: fricatives, and words that noise hides. */
 const UNVOICED_MS = 420;
 /** The quietest step of noise lies about this far below its mean; a narrow band varies more. */
@@ -39,6 +43,7 @@ const TALKER_SHARE = 0.1;
 const FULL_SCALE = 32_768 ** 2;
 const ratioOf = (db: number): number => 10 ** (db / 10);
 const [ONSET, HOLD] = [ratioOf(ONSET_DB), ratioOf(HOLD_DB)];
+const PAUSE = ratioOf(-PAUSE_DB);
 const [NEAR_ONSET, NEAR_HOLD] = [ratioOf(-NEAR_ONSET_DB), ratioOf(-NEAR_HOLD_DB)];
 const FLOOR_MIN = FULL_SCALE * ratioOf(FLOOR_MIN_DB);
 const ONSET_MIN = FULL_SCALE * ratioOf(ONSET_MIN_DB);
@@ -54,6 +59,15 @@ function bandAboveNoise(bias_db: number): (power: number, above: number) => bool
     const audible = power > mark && (power + before) / 2 > mark;
     before = power;
     return audible;
+  };
+}
+
+/** Tells steps in which either band stands out; both learn from each. */
+function eitherBandAboveNoise(): (power: StepPower, above: number) => boolean {
+  const [inLow, inHigh] = [bandAboveNoise(LOW_BIAS_DB), bandAboveNoise(HIGH_BIAS_DB)];
+  return ({ low, high }, above) => {
+    const standsOut = inLow(low, above);
+    return inHigh(high, above) || standsOut;
   };
 }
 
@@ -81,17 +95,20 @@ function nearTalker() {
 
 /** Hysteresis in level and in time over the power of each step. All times are ms of audio. */
 function detector(voicing: Voicing, margin: number) {
-  const lowAboveNoise = bandAboveNoise(LOW_BIAS_DB);
-  const highAboveNoise = bandAboveNoise(HIGH_BIAS_DB);
+  const aboveNoise = eitherBandAboveNoise();
   const talker = nearTalker();
   const pitch = new PitchSearch(voicing);
   let state: "silence" | "candidate" | "voice" = "silence";
   let [now, onset, sound, before] = [0, 0, 0, 0];
   /** End of the last sound, and of the last sound of speech. */
   let [lastSound, lastVoice] = [0, -Infinity];
+  /** How long the last voice spoke, the quietest step since, and whether the sound under way may be it again. */
+  let [spoke, quietest] = [0, Infinity];
+  let again = false;
 
   function begun(): void {
     if (state === "silence") {
+      again = spoke >= AGAIN_SPEECH_MS && now - lastVoice < AGAIN_MS && quietest < talker.power * PAUSE;
       [state, onset, sound] = ["candidate", now - STEP_MS, 0];
       voicing.begin();
     }
@@ -102,26 +119,26 @@ function detector(voicing: Voicing, margin: number) {
     if (audible) begun();
     pitch.step(audible, state === "voice");
     if (!audible) return;
-    if (state === "candidate" && now - onset >= START_MS && sound >= START_SOUND_MS && pitch.found) {
+    if (state === "candidate" && now - onset >= START_MS && sound >= START_SOUND_MS && pitch.found(again)) {
       state = "voice";
       onset = Math.max(onset, now - LONGEST_ONSET_MS);
     }
     // what goes on without a pitch is another sound than the voice before it
-    if (state === "voice" && pitch.missing * STEP_MS <= UNVOICED_MS) lastVoice = now;
+    if (state === "voice" && pitch.missing * STEP_MS <= UNVOICED_MS)
+      [lastVoice, spoke, quietest] = [now, now - onset, Infinity];
   }
   /** Speech is above the noise, above what a telephone carries, and as near as the talker. */
-  const audible = ({ all, low, high }: StepPower): boolean => {
+  const audible = (power: StepPower): boolean => {
+    const { all } = power;
     const silent = state === "silence";
-    const above = silent ? ONSET * margin : HOLD;
-    // both bands learn from each step
-    const inLow = lowAboveNoise(low, above);
-    const inHigh = highAboveNoise(high, above);
+    const standsOut = aboveNoise(power, silent ? ONSET * margin : HOLD);
     const near = silent
       ? Math.max(ONSET_MIN, talker.power * NEAR_ONSET) * margin
       : Math.max(HOLD_MIN, talker.power * NEAR_HOLD);
     const loud = all > near && (all + before) / 2 > near;
     before = all;
-    return (inLow || inHigh) && loud;
+    quietest = Math.min(quietest, all);
+    return standsOut && loud;
   };
 
   return {

@@ -154,9 +154,8 @@ export class TurnTaking {
   /** `frame` null: silence that the carrier did not send. It is not recorded: it would push out what was merely late. */
   #callerAudio(pcm: Int16Array, frame: Uint8Array | null): void {
     if (frame !== null) this.recorder?.heard(pcm, this.#now());
-    if (this.#beep.detect(pcm)) return;
     const theirs = this.#parts.withoutEcho(pcm);
-    this.#voiceActivity(this.#processor.pushAudio(theirs, theirs === pcm ? frame : null));
+    if (!this.#beep.detect(pcm)) this.#voiceActivity(this.#processor.pushAudio(theirs, theirs === pcm ? frame : null));
   }
 
   #voiceActivity(activity: VoiceActivity): void {

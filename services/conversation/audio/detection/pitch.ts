@@ -96,9 +96,10 @@ export class Voicing {
   }
 }
 
-/** A voice is found by so many of the last tests. */
+/** A voice is found by so many of the last tests, and by fewer where one has just paused: it goes on. */
 const TESTS = 20;
 const FOUND = 4;
+const FOUND_AGAIN = 2;
 /** Every second step of 10 ms is tested, and every sixth once a voice is known: it must only be seen to go on. */
 const TEST_STEPS = 2;
 const KNOWN_TEST_STEPS = 6;
@@ -125,9 +126,9 @@ export class PitchSearch {
     this.#tests = tests & (2 ** TESTS - 1);
   }
 
-  /** The sound is a voice's. */
-  get found(): boolean {
-    return this.#count >= FOUND;
+  /** The sound is a voice's. `again`: one has just spoken. */
+  found(again: boolean): boolean {
+    return this.#count >= (again ? FOUND_AGAIN : FOUND);
   }
   /** Steps since a test last found a pitch. */
   get missing(): number {
