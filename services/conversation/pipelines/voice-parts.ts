@@ -7,6 +7,7 @@ import { AudioPlayout } from "../transport/audio-playout.ts";
 import type { AudioFormat, MediaLeg } from "../transport/port.ts";
 import { bargeIn, type BargeIn, type BargeInOptions } from "./barge-in.ts";
 import { callerWords, wordCount, type CallerWords } from "./listening/caller-words.ts";
+import { isEchoOf } from "./listening/echo-words.ts";
 import { heardEvents } from "./listening/heard-events.ts";
 import type { PipelineHost } from "./port.ts";
 import type { ProcessorContext, ProcessorEvents, VoiceProcessor } from "./voice-processor.ts";
@@ -41,6 +42,17 @@ const bargeInOn = (
       return wordCount(text) < listening.interrupt_after_words ? "few" : "cuts";
     },
   });
+
+/** Words of ours come back within this time; what they take up later is theirs. */
+const ECHO_WINDOW_MS = 8000;
+const ECHO_DELAY_MS = 600;
+
+/** Whether words that ended at this instant are our own, which the line returned. */
+function isOurs(playout: AudioPlayout, ended_ms: number, text: string, partial: boolean): boolean {
+  const ours = playout.heardSince(ended_ms - ECHO_WINDOW_MS);
+  // while we pause, whoever repeats our words is either the line or does not want to speak
+  return (playout.paused || ended_ms - ours.last_ms <= ECHO_DELAY_MS) && isEchoOf(text, ours.text, partial);
+}
 
 /** Sends DTMF by a message of the leg, by the carrier's command, or as tones. */
 const dtmfSender =
@@ -86,6 +98,7 @@ export function voiceParts(
     words,
     events,
     opening: () => opening() && !ASKS.test(playout.spoken),
+    isEcho: (text, ended_ms, partial) => isOurs(playout, now() - ended_ms, text, partial),
     discardTurn: () => processor.discardTurn(),
   });
   const processor = o.processor({ host, playout, format, events: heard, now });

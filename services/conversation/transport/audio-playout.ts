@@ -48,6 +48,8 @@ export class AudioPlayout {
   #until = 0;
   #paused = false;
   #audibleSince: number | null = null;
+  /** Parts of which something was heard, and when last. */
+  readonly #lately = new Map<object, { text: string; at_ms: number }>();
   #marks = 0;
   /** Audio was sent after the last mark. */
   #markDue = false;
@@ -74,6 +76,14 @@ export class AudioPlayout {
   get spoken(): string {
     this.#hearDue(this.#deps.clock.monotonicMs());
     return this.#queue.spoken();
+  }
+  /** Texts of ours of which something was heard since an instant, and when the last sound of them was heard. */
+  heardSince(since_ms: number): { text: string; last_ms: number } {
+    const now = this.#deps.clock.monotonicMs();
+    this.#hearDue(now);
+    for (const [part, { at_ms }] of this.#lately) if (at_ms < since_ms) this.#lately.delete(part);
+    const all = [...this.#lately.values()];
+    return { text: all.map(({ text }) => text).join(" "), last_ms: Math.max(-Infinity, ...all.map((p) => p.at_ms)) };
   }
   /** Audio of the queued parts was heard or is in flight. */
   get audible(): boolean {
@@ -180,6 +190,8 @@ export class AudioPlayout {
   #hear(frame: FrameInFlight, samples: number): void {
     const { pcm, at_ms } = frame;
     this.#deps.played?.(samples === pcm.length ? pcm : pcm.subarray(0, samples), at_ms);
+    for (const { part } of frame.pieces)
+      if (!part.aside || part.text !== "") this.#lately.set(part, { text: part.text, at_ms });
     this.#queue.hear(frame, samples);
   }
 

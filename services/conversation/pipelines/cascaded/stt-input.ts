@@ -134,7 +134,8 @@ export class SttInput {
       rate,
       language,
       onPartial: (text) => {
-        if (text.trim() === "") return;
+        // words of a turn that is over are believed no more
+        if (text.trim() === "" || this.#turn?.stream !== stream) return;
         bounds.transcribed(text);
         events.partialTranscript(text.trim());
       },

@@ -6,20 +6,22 @@ export interface HeardEventsDeps {
   readonly words: CallerWords;
   readonly events: ProcessorEvents;
   opening(): boolean;
+  /** What ended so many milliseconds ago is our own speech that the line returned. */
+  isEcho(text: string, ended_ms: number, partial: boolean): boolean;
   discardTurn(): void;
 }
 
 /** The events of a processor without words that are no turn: nobody said them, or only that they have picked up. */
-export function heardEvents({ words, events, opening, discardTurn }: HeardEventsDeps): ProcessorEvents {
+export function heardEvents({ words, events, opening, isEcho, discardTurn }: HeardEventsDeps): ProcessorEvents {
   const isNone = (text: string, partial: boolean): boolean =>
     words.isPhantom(text) || (opening() && words.isPickUp(text, partial));
   return {
     ...events,
     partialTranscript(text) {
-      if (!isNone(text, true) && !words.isUndecided(text)) events.partialTranscript(text);
+      if (!isNone(text, true) && !words.isUndecided(text) && !isEcho(text, 0, true)) events.partialTranscript(text);
     },
     turnEnded(text, timing) {
-      if (!isNone(text, false)) {
+      if (!isNone(text, false) && !isEcho(text, timing.eou_ms, false)) {
         events.turnEnded(text, timing);
         return;
       }
