@@ -145,7 +145,7 @@ export class TurnTaking {
         this.#host.recordError(code);
         this.#host.dispatch({ type: "stopped", reason: "speech_failed" });
       },
-      answerHeld: () => this.#filler.turnEnded(this.#now()),
+      answerHeld: (begins) => (begins ? this.#filler.cancel() : this.#filler.turnEnded(this.#now())),
       synthesisRequested: () => this.#latency.synthesisRequested(this.#now()),
       synthesisStarted: () => this.#latency.synthesisStarted(this.#now()),
     };

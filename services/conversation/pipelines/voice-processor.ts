@@ -23,7 +23,7 @@ export interface ProcessorEvents {
   /** Speech can't be synthesised any more. */
   ttsFailed(code: string): void;
   /** An answer waits for the caller's last words, or has done so. */
-  answerHeld(): void;
+  answerHeld(begins: boolean): void;
   /** TTS got a text; its first audio has arrived. */
   synthesisRequested(): void;
   synthesisStarted(): void;

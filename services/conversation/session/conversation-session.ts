@@ -139,7 +139,7 @@ export class ConversationSession {
     this.#progress = progressWriter(this.#log, { call_ref });
     this.#loop = new DialogueLoop(
       template.flow,
-      newDialogue(doc.payload, doc.voicemail_action, doc.engine !== "realtime"),
+      newDialogue(doc.payload, doc.voicemail_action, doc.engine === "relay"),
       {
         perform: (pipeline, effect) => this.#perform(pipeline, effect),
         progressed: (before, now) => this.#keep(before, now),

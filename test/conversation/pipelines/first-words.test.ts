@@ -18,7 +18,6 @@ const answered = (more: Partial<AudioCallOptions> = {}): AudioCall =>
     ...more,
   });
 const turns = (c: AudioCall): string[] => c.told.flatMap((event) => (event.type === "heard" ? [event.text] : []));
-const count = (text: string, part: string): number => text.split(part).length - 1;
 
 describe("the first words of who picks up", () => {
   test.each([50, 300, 700, 1500])(
@@ -50,25 +49,6 @@ describe("the first words of who picks up", () => {
     await c.say("Yes.");
     await c.until(() => c.heard().includes("Very well."));
     expect(turns(c)).toEqual(["Yes."]);
-  });
-
-  test("who cuts the greeting hears the rest of it before the answer, and can't cut that", async () => {
-    const c = answered();
-    await c.until(() => c.heard().includes("assistant"));
-    await c.say("Who is calling, please?");
-    await c.until(() => c.heard().includes("is recorded."));
-    await c.say("Stop it, now, please.");
-    await c.until(() => c.heard().includes("Very well."));
-    expect(c.heard()).toContain(`${GREETING} Very well.`);
-    expect(turns(c)[0]).toBe("Who is calling, please?");
-  });
-
-  test("a greeting that was cut by words nobody finished is said to its end before a silent callee is asked", async () => {
-    const c = answered({ idle_ms: 4000 });
-    await c.until(() => c.heard().includes("assistant"));
-    c.voice.interrupt?.();
-    await c.until(() => c.heard().includes("I have a question."));
-    expect(count(c.heard(), "still there")).toBe(0);
   });
 });
 

@@ -74,6 +74,7 @@ const MATRIX: Record<string, string> = {
   "GET /leads/{lead_id}/timeline": "admin reseller merchant user",
   "GET /leads/{lead_id}/explain": "admin reseller merchant user",
   "POST /leads/{lead_id}/join": "admin reseller merchant user",
+  "POST /leads/{lead_id}/join-link": "admin reseller merchant user",
   "POST /leads/{lead_id}/tts-speak": "admin reseller merchant user",
   "GET /leads/recording/{call_sid}": "admin reseller merchant user",
   "POST /lead/abort": "admin reseller merchant user",

@@ -11,7 +11,7 @@ const HUNT_FROM: Record<string, number> = {
   "no-tombstone": 285,
   "settle-without-fence": 95,
   "release-without-fence": 20,
-  "no-fence-at-answer": 105,
+  "no-fence-at-answer": 1335,
 };
 /**
  * Storms that once broke an invariant: a wrong time taken for the right one, a lead due an hour late (5780), a call that rang after it had been given up (9237), a call

@@ -8,13 +8,13 @@ import type { VoiceActivity } from "../../audio/port.ts";
  */
 export const LAST_WORDS_MS = { after_words: 1000, at_once: 1200 } as const;
 
-/** Dependencies. `finality`: how what an answer does can't be undone. `mayGoOn`: sound is heard that may be words. `held`: an answer begins or ends its wait. */
+/** Dependencies. `finality`: how what an answer does can't be undone. `mayGoOn`: sound is heard that may be words. `held`: an answer begins (true) or ends its wait. */
 export interface LastWordsOptions {
   now(): number;
   finality(event: DialogueEvent): Finality | null;
   mayGoOn(): boolean;
   dispatch(event: DialogueEvent): void;
-  held(): void;
+  held(begins: boolean): void;
 }
 
 /** Holds back the model's answers that can't be undone until the caller has said their last words. */
@@ -49,7 +49,7 @@ export class LastWords {
       return;
     }
     this.#held = { event, text: event.type === "model_answered" ? event.text : "", sinceMs: this.#o.now(), wait_ms };
-    this.#o.held();
+    this.#o.held(true);
   }
 
   /** To be called regularly. */
@@ -57,7 +57,7 @@ export class LastWords {
     const held = this.#held;
     if (held === null || this.#mustWait(this.#o.now() - held.sinceMs, held.wait_ms)) return;
     this.#held = null;
-    this.#o.held();
+    this.#o.held(false);
     this.#o.dispatch(held.event);
   }
 
