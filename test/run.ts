@@ -7,7 +7,7 @@ import { countsOf, failedFiles, JEST, runJest, type Counts } from "./jest/run-je
 /** `npm test`: everything the tests need, then type-check, linter and jest. With arguments only jest runs, and they go to it. */
 const SECOND_MS = 1000;
 const CHECK_MS = 300 * SECOND_MS;
-const JEST_MS = 1400 * SECOND_MS;
+const JEST_MS = 1700 * SECOND_MS;
 /** So many files that failed are run once more, alone: beside the others a machine without cores to spare can be too slow for what happens in real time. */
 const MOST_AGAIN = 4;
 const AGAIN_MS = 420 * SECOND_MS;
