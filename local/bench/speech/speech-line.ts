@@ -2,13 +2,13 @@ import { WebSocket, type RawData } from "ws";
 import { g711Decode, g711Encode } from "../../speech/g711.ts";
 import { noiseFrom } from "../../speech/noises.ts";
 import { STREAM_SID } from "../voice/sounds.ts";
+import { endStream } from "../voice/stream-caller.ts";
 import { mixed } from "./levels.ts";
 
 const RATE = 8000;
 const FRAME_MS = 20;
 const FRAME = (RATE * FRAME_MS) / 1000;
 const CONNECT_MS = 30_000;
-const CLOSE_MS = 5000;
 /** A quieter frame of the agent's is no sound. */
 const AUDIBLE = 200;
 /** After a longer standstill of this process the missed frames are made up for, as carriers do. */
@@ -141,22 +141,7 @@ export class SpeechLine {
 
   async hangUp(): Promise<void> {
     this.#stop();
-    if (this.#socket.readyState === WebSocket.CLOSED) return;
-    const closed = new Promise<void>((resolve) => {
-      this.#socket.once("close", () => resolve());
-    });
-    this.#socket.send(
-      JSON.stringify({
-        event: "stop",
-        sequenceNumber: "3",
-        streamSid: STREAM_SID,
-        stop: { accountSid: "AC0", callSid: "CA0" },
-      }),
-    );
-    this.#socket.close(1000);
-    const late = setTimeout(() => this.#socket.terminate(), CLOSE_MS);
-    await closed;
-    clearTimeout(late);
+    await endStream(this.#socket);
   }
 
   #stop(): void {

@@ -13,6 +13,20 @@ const MOST_MS = 60_000;
 const KIND_AT = 10;
 const [M, E] = [0x6d, 0x65];
 
+/** The carrier ends the stream in order; resolves once the socket is closed, which is cut where that takes longer than CLOSE_MS. */
+export async function endStream(socket: WebSocket): Promise<void> {
+  if (socket.readyState === WebSocket.CLOSED) return;
+  const closed = new Promise<void>((resolve) => {
+    socket.once("close", () => resolve());
+  });
+  const stop = { accountSid: "AC0", callSid: "CA0" };
+  socket.send(JSON.stringify({ event: "stop", sequenceNumber: "3", streamSid: STREAM_SID, stop }));
+  socket.close(1000);
+  const late = setTimeout(() => socket.terminate(), CLOSE_MS);
+  await closed;
+  clearTimeout(late);
+}
+
 /** When a sound set in and ended, on performance.now's clock: a frame leaves when its last sample was spoken. */
 export interface Said {
   onset: number;
@@ -150,22 +164,7 @@ class Caller implements StreamCaller {
 
   async hangUp(): Promise<void> {
     this.#leave();
-    if (this.#socket.readyState === WebSocket.CLOSED) return;
-    const closed = new Promise<void>((resolve) => {
-      this.#socket.once("close", () => resolve());
-    });
-    this.#socket.send(
-      JSON.stringify({
-        event: "stop",
-        sequenceNumber: "3",
-        streamSid: STREAM_SID,
-        stop: { accountSid: "AC0", callSid: "CA0" },
-      }),
-    );
-    this.#socket.close(1000);
-    const late = setTimeout(() => this.#socket.terminate(), CLOSE_MS);
-    await closed;
-    clearTimeout(late);
+    await endStream(this.#socket);
   }
 
   #tick(due: number): void {
