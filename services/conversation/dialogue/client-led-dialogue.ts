@@ -7,8 +7,8 @@ import { addPending, addSpoken, takePending, truncateSpeech } from "./transcript
 /** No node of a template: the person may speak from the beginning. */
 const FLOOR = "client";
 
-function heard(s: DialogueState, text: string): Step {
-  const input: CallerInput = { content: text, shown: text, dtmf: null };
+function heard(s: DialogueState, text: string, over: boolean | undefined): Step {
+  const input: CallerInput = { content: text, shown: text, dtmf: null, over };
   if (text.trim() === "") return none(s);
   return none(takePending(addPending({ ...s, user_turns: s.user_turns + 1 }, input)));
 }
@@ -38,11 +38,13 @@ export function clientLedStep(s: DialogueState, event: DialogueEvent): Step {
     case "started":
       return none({ ...s, node: FLOOR });
     case "heard":
-      return heard(s, event.text);
+      return heard(s, event.text, event.over);
     case "dtmf":
-      return heard(s, event.digits);
+      return heard(s, event.digits, event.over);
     case "speak":
       return speak(s, event.text);
+    case "idle":
+      return none({ ...s, open: [] });
     case "interrupted":
       return none(truncateSpeech(s, event.spoken, ""));
     case "stt_failed":

@@ -41,8 +41,9 @@ function begin(flow: Flow, s: DialogueState): Step {
   if (s.node !== "") return none(s);
   if (flow.greeting === null) return enterNode(flow, s, flow.initial_node);
   const text = render(flow.greeting, [s.payload]);
-  const notice = s.says_again ? { seq: s.seq, text } : null;
-  const entered = andThen(say(flow, { ...s, notice }, text), (greeted) => enterNode(flow, greeted, flow.initial_node));
+  const entered = andThen(say(flow, { ...s, notice: { seq: s.seq, text } }, text), (greeted) =>
+    enterNode(flow, greeted, flow.initial_node),
+  );
   const awaitsAnswer = /[?？؟]\s*$/.test(text) && entered.state.mode === "thinking";
   if (!awaitsAnswer) return entered;
   const effects = entered.effects.filter((e) => e.type !== "think");
@@ -143,13 +144,15 @@ function wishedByKey(flow: Flow, before: DialogueState, digits: string): Step {
   return endByWish(flow, s);
 }
 
-function idle(flow: Flow, s: DialogueState): Step {
-  if (s.mode !== "listening") return none(s);
+/** Silence: what was said before it was heard. */
+function idle(flow: Flow, before: DialogueState): Step {
+  if (before.mode !== "listening") return none(before);
+  const s = { ...before, open: [] };
   if (s.unheard !== "") return sayUnheard(flow, s);
   const phrases = phrasesFor(flow.language);
   if (s.reprompts >= MAX_REPROMPTS)
     return endConversation({ ...s, idle_out: true }, "timeout", { goodbye: phrases.idle_goodbye });
-  return say(flow, { ...s, reprompts: s.reprompts + 1, open: [] }, phrases.still_there);
+  return say(flow, { ...s, reprompts: s.reprompts + 1 }, phrases.still_there);
 }
 
 function stopped(flow: Flow, s: DialogueState, reason: StopReason): Step {
@@ -186,12 +189,17 @@ export function step(flow: Flow, state: DialogueState, event: DialogueEvent): St
     case "started":
       return begin(flow, state);
     case "heard":
-      return callerInput(flow, state, speechInput(flow, state, event.text), said);
+      return callerInput(flow, state, { ...speechInput(flow, state, event.text), over: event.over }, said);
     case "stt_failed":
       return state.mode === "listening" ? modelFailed(flow, state, event.code, "") : none(state);
     case "dtmf":
       if (isWishKey(flow, state.node, event.digits)) return wishedByKey(flow, cutOff, event.digits);
-      return callerInput(flow, rememberSecret(flow, state, event.digits), dtmfInput(flow, state, event.digits), said);
+      return callerInput(
+        flow,
+        rememberSecret(flow, state, event.digits),
+        { ...dtmfInput(flow, state, event.digits), over: event.over },
+        said,
+      );
     case "interrupted":
       return interrupted(flow, state, event.spoken, said);
     case "model_answered":

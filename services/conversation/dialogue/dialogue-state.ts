@@ -29,6 +29,8 @@ export interface CallerInput {
   readonly content: string;
   readonly shown: string;
   readonly dtmf: { readonly digits: string; readonly node: string } | null;
+  /** It came while speech of ours went on that it does not cut; absent: all of ours before it was heard or cut. */
+  readonly over?: boolean | undefined;
 }
 
 /** A function call whose result comes from outside (http, transfer). `media_closed`: the socket closed meanwhile. */
@@ -57,8 +59,6 @@ export interface DialogueState {
   readonly closing: "no" | "node" | "farewell";
   /** Where the conversation goes on when they talk into its closing; null: it does not. */
   readonly returns_to: { readonly node: string; readonly role: string } | null;
-  /** Whether the pipeline can keep a greeting that was cut from being cut again. */
-  readonly says_again: boolean;
   /** The greeting, with its transcript entry, until it is known to be heard or cut; null: none. */
   readonly notice: { readonly seq: number; readonly text: string } | null;
   /** What was not heard of a greeting that was cut: it is said again before the next answer. */
@@ -117,10 +117,11 @@ export type StopReason =
 /** What can happen to a conversation. `said` is what of the running generation had already been handed to speech. */
 export type DialogueEvent = { readonly said?: string } & (
   | { readonly type: "started" }
-  | { readonly type: "heard"; readonly text: string }
+  /** `over` of both: speech of ours goes on, they do not cut it. */
+  | { readonly type: "heard"; readonly text: string; readonly over?: boolean }
   /** The customer said something that STT could not recognise. */
   | { readonly type: "stt_failed"; readonly code: string }
-  | { readonly type: "dtmf"; readonly digits: string }
+  | { readonly type: "dtmf"; readonly digits: string; readonly over?: boolean }
   /** The client of a session that it leads itself has this spoken. */
   | { readonly type: "speak"; readonly text: string }
   | { readonly type: "interrupted"; readonly spoken: string }
@@ -201,18 +202,16 @@ export const MAX_MODEL_FAILURES = 1;
 /** Times a silent customer is asked before the goodbye. */
 export const MAX_REPROMPTS = 2;
 
-/** The state before anything happened. `says_again`: a greeting that was cut is said to its end. */
+/** The state before anything happened. */
 export const newDialogue = (
   payload: Readonly<Record<string, unknown>>,
   on_machine: VoicemailAction = "hangup",
-  says_again = true,
 ): DialogueState => ({
   mode: "listening",
   node: "",
   role: "",
   closing: "no",
   returns_to: null,
-  says_again,
   notice: null,
   unheard: "",
   turn: 0,

@@ -24,20 +24,23 @@ function bounded(history: readonly HistoryMessage[]): readonly HistoryMessage[] 
 const withLine = (s: DialogueState, role: "user" | "assistant", content: string): DialogueState["transcript"] =>
   s.transcript.length >= MAX_TRANSCRIPT_TURNS ? s.transcript : [...s.transcript, { seq: s.seq, role, content }];
 
-/** The customer said something: everything of ours before it counts as heard. */
-function addHeard(s: DialogueState, { content, shown }: CallerInput): DialogueState {
+/** The customer said something: everything of ours before it counts as heard, but for speech that goes on. */
+function addHeard(s: DialogueState, { content, shown, over = false }: CallerInput): DialogueState {
   return {
     ...s,
     seq: s.seq + 1,
     history: bounded([...s.history, { role: "user", content: clip(content) }]),
     transcript: withLine(s, "user", clip(shown)),
-    open: [],
+    open: over ? s.open : [],
   };
 }
 
-/** Queues what the customer said until it is processed. */
-export const addPending = (s: DialogueState, uttered: CallerInput): DialogueState =>
-  clip(uttered.content) === "" || s.pending.length >= MAX_PENDING ? s : { ...s, pending: [...s.pending, uttered] };
+/** Queues what the customer said until it is processed. What was heard before it counts as heard from now on. */
+export const addPending = (s: DialogueState, uttered: CallerInput): DialogueState => ({
+  ...s,
+  open: uttered.over === true ? s.open : [],
+  pending: clip(uttered.content) === "" || s.pending.length >= MAX_PENDING ? s.pending : [...s.pending, uttered],
+});
 
 /** Processes the queued inputs. */
 export const takePending = (s: DialogueState): DialogueState => ({ ...s.pending.reduce(addHeard, s), pending: [] });

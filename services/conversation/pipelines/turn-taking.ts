@@ -190,10 +190,11 @@ export class TurnTaking {
   #callerInput(event: { type: "heard"; text: string } | { type: "dtmf"; digits: string }, cuts = true): void {
     if (this.#ended) return;
     if (cuts && this.sounding && this.#playout.interruptible) this.#interrupt();
-    if (cuts) this.#playout.commitHeard();
+    const over = this.sounding;
+    if (!over) this.#playout.commitHeard();
     this.#opens = false;
     this.#filler.turnEnded(this.#now());
-    this.#host.dispatch(event);
+    this.#host.dispatch(over ? { ...event, over } : event);
     if (!this.#processor.generating) this.#filler.cancel();
   }
 

@@ -137,19 +137,15 @@ export class ConversationSession {
     this.#early = [...(answered.voicemail ? ["machine" as const] : []), ...(answered.beep ? ["beep" as const] : [])];
     this.#log = deps.log.child({ lead_id, claim_no });
     this.#progress = progressWriter(this.#log, { call_ref });
-    this.#loop = new DialogueLoop(
-      template.flow,
-      newDialogue(doc.payload, doc.voicemail_action, doc.engine === "relay"),
-      {
-        perform: (pipeline, effect) => this.#perform(pipeline, effect),
-        progressed: (before, now) => this.#keep(before, now),
-        failed: (error) =>
-          this.#log.error(
-            { event: "talk.broken", error: errorForLog(error) },
-            "A step of a conversation failed; the call is ended.",
-          ),
-      },
-    );
+    this.#loop = new DialogueLoop(template.flow, newDialogue(doc.payload, doc.voicemail_action), {
+      perform: (pipeline, effect) => this.#perform(pipeline, effect),
+      progressed: (before, now) => this.#keep(before, now),
+      failed: (error) =>
+        this.#log.error(
+          { event: "talk.broken", error: errorForLog(error) },
+          "A step of a conversation failed; the call is ended.",
+        ),
+    });
     const { bus, clock, env, web } = deps;
     this.#external = externalEffects({
       bus,

@@ -10,7 +10,7 @@ const REFILL_MS = LEAD_MS - 2.5 * FRAME_MS;
 /** A mark that does not return this long after its audio must have been played counts as returned. */
 const MARK_TIMEOUT_MS = 1000;
 
-/** What the caller heard when speech was cut: the words of the interrupted utterance ("" where none was heard), and how much of each unfinished group, ms. */
+/** What the caller heard when speech was cut: the words of the last utterance of which a word was heard ("" where none was), and how much of each unfinished group, ms. */
 export interface Cut {
   readonly spoken: string;
   readonly unfinished: readonly { group: number; heard_ms: number }[];

@@ -160,17 +160,17 @@ export class PlayoutQueue {
     this.#finished = [];
   }
 
-  /** The words heard of the last utterance of which anything was heard. */
+  /** The words heard of the last utterance of which a word was heard: of one that has only just begun there is none yet. */
   spoken(): string {
-    const parts = [...this.#finished, ...this.#parts].filter(
-      (p) => !p.aside && (p.heard > 0 || (p.ended && p.received === 0 && this.#finished.includes(p))),
-    );
-    const group = parts.at(-1)?.group;
-    return parts
-      .filter((p) => p.group === group)
-      .map((p) => spokenPrefix(p.text, heardShare(p, this.#rate)))
-      .filter((text) => text !== "")
-      .join(" ");
+    const texts = new Map<number, string>();
+    for (const part of [...this.#finished, ...this.#parts]) {
+      if (part.aside) continue;
+      const text = spokenPrefix(part.text, heardShare(part, this.#rate));
+      const isHeard = part.heard > 0 || (part.ended && part.received === 0 && this.#finished.includes(part));
+      const before = texts.get(part.group);
+      if (isHeard && text !== "") texts.set(part.group, before === undefined ? text : `${before} ${text}`);
+    }
+    return [...texts.values()].at(-1) ?? "";
   }
 
   /** Samples that can be sent now without a gap; counts no further than one frame. */

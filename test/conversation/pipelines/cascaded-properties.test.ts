@@ -35,7 +35,7 @@ async function talk(
 ) {
   const c = audioCall({
     flow: testFlow({
-      greeting: "Good day. Do you hear me?",
+      greeting: "Good day. This call is recorded. Do you hear me?",
       nodes: [{ name: "ask", prompt: "Help them." }],
       initial_node: "ask",
       global_functions: [],

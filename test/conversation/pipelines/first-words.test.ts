@@ -1,6 +1,7 @@
 import { unheardSentences } from "../../../services/conversation/dialogue/opening-notice.ts";
 import { testFlow } from "../../fixtures/flow-template.ts";
 import { audioCall, type AudioCall, type AudioCallOptions } from "../fixtures/audio-call.ts";
+import { ScriptedRealtime } from "../fixtures/scripted-realtime-model.ts";
 
 const GREETING = "Good day, this is the assistant of the parcel service. This call is recorded. I have a question.";
 const QUESTION = "Is Monday a good day for you?";
@@ -49,6 +50,51 @@ describe("the first words of who picks up", () => {
     await c.say("Yes.");
     await c.until(() => c.heard().includes("Very well."));
     expect(turns(c)).toEqual(["Yes."]);
+  });
+});
+
+describe("who cuts the greeting", () => {
+  const UNHEARD = "This call is recorded. I have a question.";
+  const cutInto = async (c: AudioCall): Promise<void> => {
+    await c.until(() => c.heard().includes("service."));
+    await c.say("Who is there, please?");
+    await c.until(() => c.told.some(({ type }) => type === "heard"));
+  };
+  const realtime = (): Partial<AudioCallOptions> => {
+    const server = new ScriptedRealtime({ reply: () => ({ text: QUESTION }), stt_ms: 100, first_ms: 150 });
+    return { processor: server.processor };
+  };
+
+  test.each([
+    ["cascaded", { reply: () => ({ text: QUESTION }) }],
+    ["realtime", realtime()],
+  ])("hears what was not heard of it, and then the answer: %s", async (_, more) => {
+    const c = answered(more);
+    await cutInto(c);
+    await c.until(() => c.heard().includes("for you?"));
+    const [greeted, resaid, ...rest] = c.transcript();
+    expect(greeted).toMatch(/^assistant: Good day, this is .*service\./);
+    expect(greeted).not.toContain("recorded.");
+    expect(resaid).toBe(`assistant: ${UNHEARD}`);
+    expect(rest).toEqual(["user: Who is there, please?", `assistant: ${QUESTION}`]);
+    expect(c.heard()).toContain(`${UNHEARD} ${QUESTION}`);
+  });
+
+  test.each([
+    ["cascaded", { reply: () => ({ text: QUESTION }) }],
+    ["realtime", realtime()],
+  ])("can't cut that, and of all that is said behind it the transcript keeps what was heard: %s", async (_, more) => {
+    const c = answered(more);
+    await cutInto(c);
+    await c.say("How are you?");
+    await c.pass(200);
+    await c.say("What do you want to know?");
+    await c.until(() => c.heard().includes("Is Monday"));
+    c.far.hangUp();
+    await c.pass(1000);
+    const ours = c.transcript().filter((line) => line.startsWith("assistant: "));
+    expect(ours[1]).toBe(`assistant: ${UNHEARD}`);
+    expect(ours.slice(2).join(" ")).toMatch(/^assistant: Is Monday[ a-z]*$/);
   });
 });
 
