@@ -5,7 +5,7 @@ import { ended, invariants } from "../../local/harness/invariants.ts";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
 import { until } from "../../local/harness/stage.ts";
-import { IS_LONG_FORM } from "./fixtures/long-form.ts";
+import { IS_LONG_FORM } from "../fixtures/long-form.ts";
 
 const START_MS = 120_000;
 const POINT_MS = 120_000;

@@ -1,6 +1,6 @@
 import { setScene, type Scene, type SceneOptions } from "../../local/faults/scene.ts";
 import { SCENARIOS } from "../../local/faults/scenarios.ts";
-import { IS_LONG_FORM } from "./fixtures/long-form.ts";
+import { IS_LONG_FORM } from "../fixtures/long-form.ts";
 
 const TEST_MS = 240_000;
 

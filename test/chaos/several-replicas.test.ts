@@ -4,7 +4,7 @@ import { REPLICAS_ENV, startProduct, type Product } from "../../local/harness/pr
 import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
 import { after, until } from "../../local/harness/stage.ts";
 import { startTcpProxy, through, type TcpProxy } from "../../local/harness/tcp-proxy.ts";
-import { IS_LONG_FORM } from "./fixtures/long-form.ts";
+import { IS_LONG_FORM } from "../fixtures/long-form.ts";
 
 const START_MS = 150_000;
 const TEST_MS = 300_000;

@@ -4,7 +4,7 @@ import { campaignOf, startProduct, type LedgerEntry, type Product } from "../../
 import { until } from "../../local/harness/stage.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { phrasesFor } from "../../shared/phrases.ts";
-import { IS_LONG_FORM } from "./fixtures/long-form.ts";
+import { IS_LONG_FORM } from "../fixtures/long-form.ts";
 
 const START_MS = 120_000;
 const TEST_MS = 240_000;

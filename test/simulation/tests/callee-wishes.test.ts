@@ -1,9 +1,10 @@
 import { openFleet, type Fleet } from "../engine/fleet.ts";
 import { WISH_MUTATIONS } from "../checks/mutations.ts";
+import { IS_LONG_FORM } from "../../fixtures/long-form.ts";
 
 /** The services that ship, in simulated storms, where every callee who talks to us asks not to be called again. */
 const PATIENCE_MS = 240_000;
-const SEEDS = Array.from({ length: 40 }, (_, i) => i + 1);
+const SEEDS = Array.from({ length: IS_LONG_FORM ? 40 : 15 }, (_, i) => i + 1);
 let fleet: Fleet;
 beforeAll(() => {
   fleet = openFleet(2);

@@ -1,5 +1,6 @@
 import { openFleet, type Fleet } from "../engine/fleet.ts";
 import { LOAD_MUTATIONS } from "../checks/mutations.ts";
+import { IS_LONG_FORM } from "../../fixtures/long-form.ts";
 
 /** The services that ship in virtual time, on a database that takes so long to acknowledge a write; the carrier's ledger judges. */
 const PATIENCE_MS = 240_000;
@@ -23,7 +24,7 @@ const LOADS = {
   "1 a minute": { ...MINUTE, limit: { max_calls: 1, window_seconds: 60 }, windows: 5 },
   "5 in 5 s": { ...MINUTE, limit: { max_calls: 5, window_seconds: 5 }, windows: 6 },
 };
-const WRITES_MS = [5, 50, 200, 500];
+const WRITES_MS = IS_LONG_FORM ? [5, 50, 200, 500] : [5, 500];
 /** The least part of a limit that is used: at writes of half a second the first calls of a run come one by one. */
 const leastUsed = (write_ms: number): number => (write_ms > 200 ? 0.8 : 0.9);
 const MOST_RELEASES = 3;
@@ -43,7 +44,7 @@ it.each(WRITES_MS.flatMap((write_ms) => Object.entries(LOADS).map(([name, load])
 /** Only the account's calls per second hold the leads back. */
 const ACCOUNT = { limit: { max_calls: 300, window_seconds: 60 }, calls_per_second: 2, windows: 1 };
 
-it.each([1, 2, 3, 4])(
+it.each(IS_LONG_FORM ? [1, 2, 3, 4] : [1, 2])(
   "an account's calls per second hold in every second while processes die and start again (seed %i)",
   async (seed) => {
     const load = { ...ACCOUNT, write_ms: seed % 2 === 0 ? 200 : 5, crash: 0.003 };

@@ -1,9 +1,10 @@
 import { openFleet, type Fleet } from "../engine/fleet.ts";
 import { SPEND_MUTATIONS } from "../checks/mutations.ts";
+import { IS_LONG_FORM } from "../../fixtures/long-form.ts";
 
 /** The services that ship, in simulated storms, under a spend ceiling of every merchant and reseller; the carrier's ledger judges. */
 const PATIENCE_MS = 240_000;
-const SEEDS = Array.from({ length: 16 }, (_, i) => i + 1);
+const SEEDS = Array.from({ length: IS_LONG_FORM ? 16 : 6 }, (_, i) => i + 1);
 /** Two writers meet only where there is room for several calls at once. */
 const ROOM: Readonly<Record<string, number>> = { "ledger-without-revision": 5 };
 let fleet: Fleet;
