@@ -1,3 +1,4 @@
+import { browser } from "./browser/browser.ts";
 import { documentdb } from "./documentdb/documentdb.ts";
 import { nats } from "./nats/nats.ts";
 import { schemathesis } from "./schemathesis/schemathesis.ts";
@@ -5,7 +6,7 @@ import type { Part } from "./part.ts";
 import { speech } from "./speech/speech.ts";
 
 /** Every real server there is. */
-export const PARTS: readonly Part[] = [documentdb, nats, speech, schemathesis];
+export const PARTS: readonly Part[] = [documentdb, nats, speech, browser, schemathesis];
 
 /** What a part misses on this machine. */
 export const missingFor = (part: Part): string[] =>

@@ -32,7 +32,7 @@ const stepsOf = (part: Part, { short }: Asked): readonly Step[] =>
 /** Says before anything happens what will be installed, where, and what it takes. */
 function announce(asked: Asked, folder: string): void {
   console.log(`Real servers are kept in ${folder} (${FOLDER_VARIABLE} or --dir names another folder).`);
-  console.log("Nothing outside of it is changed; deleting it undoes everything.");
+  console.log("Nothing outside of it is changed unless a part says so; deleting it undoes everything.");
   for (const part of asked.parts) {
     const there = part.isInstalled(join(folder, part.name));
     console.log(`${part.name}: ${part.about}. ${there ? "It is installed." : `To be installed: ${part.cost}.`}`);

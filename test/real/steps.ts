@@ -1,4 +1,5 @@
 import { provideNats } from "../../local/harness/nats-server.ts";
+import { browserStep } from "./browser-step.ts";
 import { demoStep } from "./demo-step.ts";
 import { jestStep } from "./jest-step.ts";
 import { speechStep } from "./speech-step.ts";
@@ -29,6 +30,11 @@ export const STEPS: Record<string, readonly Step[]> = {
     jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"], { FAULTS: "all" }),
   ],
   speech: [speechStep],
+  browser: [
+    browserStep("scenes", false),
+    browserStep("short", true, { short: true }),
+    browserStep("loopback", false, { short: true, alone: true }),
+  ],
   schemathesis: [
     // a push in bulk takes as long as all other operations together
     schemathesisStep("short", true, "merchant", {

@@ -49,6 +49,8 @@ export interface StackOptions extends ChildObserver {
 export interface Stack {
   baseUrl: string;
   httpUrl: string;
+  /** Where media connect. */
+  mediaUrl: string;
   carrierUrl: string;
   secrets: LocalSecrets;
   mongoUri: string;
@@ -152,6 +154,7 @@ async function startAll(
   return {
     baseUrl: `${httpUrl}${BASE_PATH}`,
     httpUrl,
+    mediaUrl: `ws://127.0.0.1:${o.mediaPort}`,
     carrierUrl: backing.carrier,
     secrets,
     mongoUri: backing.mongo,

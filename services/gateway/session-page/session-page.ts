@@ -11,8 +11,14 @@ import type { Limits } from "../http/request-limits.ts";
 const ASSETS = {
   "page.css": "text/css; charset=utf-8",
   "page.js": "text/javascript; charset=utf-8",
+  "session.js": "text/javascript; charset=utf-8",
+  "session.d.ts": "text/plain; charset=utf-8",
+  "widget.js": "text/javascript; charset=utf-8",
   "audio.js": "text/javascript; charset=utf-8",
 } as const;
+
+/** Pages of any origin may use the SDK and exchange a link: what they need is the link, and no cookie is looked at. */
+const SHARED = { "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin" };
 
 const fileOf = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
 
@@ -45,7 +51,7 @@ export function sessionPage(
   const files = Object.entries(ASSETS).map(([name, type]) => {
     const text = fileOf(name);
     return withHead(`/r/assets/${name}`, async ({ res }) => {
-      answerText(res, 200, { "Content-Type": type, "Cache-Control": "no-cache" }, text);
+      answerText(res, 200, { "Content-Type": type, "Cache-Control": "no-cache", ...SHARED }, text);
     });
   });
   return {
@@ -53,6 +59,7 @@ export function sessionPage(
     ...withHead("/r/:link", async ({ res }) => answerText(res, 200, headers, page)),
     "POST /r/:link": async (exchange) => {
       const { req, res, bus, path } = exchange;
+      for (const [name, value] of Object.entries(SHARED)) res.setHeader(name, value);
       try {
         const countBad = limits.checkBadTokens(req);
         const resume = resumeIn(await readBytes(req));

@@ -8,6 +8,7 @@ import { PartError, type Part } from "../../../local/real/part.ts";
 import { missingFor, PARTS } from "../../../local/real/parts.ts";
 import { ROOT } from "../../../local/tools/stack/project-root.ts";
 import { readArguments } from "../../real/arguments.ts";
+import { readScenes } from "../../real/browser-step.ts";
 import { readDemo } from "../../real/demo-step.ts";
 import { readRun } from "../../real/jest-step.ts";
 import { readSpeech } from "../../real/speech-step.ts";
@@ -161,6 +162,13 @@ describe("what a run says", () => {
     ["", 0, 0, 1],
   ])("a table of the speech bench %j with status %d: %d passed, %d failed", (said, status, passed, failed) => {
     expect(readSpeech(said, status)).toMatchObject({ passed, failed });
+  });
+  test.each([
+    ["closed 9.1 s  by customer | as it should\n1 of 1 scenes ended as they should", 0, 1, 0],
+    ["a 9.1 s | as it should\nb 60.0 s  waited | FAILED\n1 of 2 scenes ended as they should", 1, 1, 1],
+    ["a 9.1 s | as it should\nError: no chromium", 1, 1, 1],
+  ])("scenes in a browser %j with status %d: %d passed, %d failed", (said, status, passed, failed) => {
+    expect(readScenes(said, status)).toMatchObject({ passed, failed });
   });
   test("outcomes add up", () => {
     const one = { passed: 2, failed: 1, skipped: [{ name: "a", reason: "b" }], said: "c" };

@@ -1,0 +1,273 @@
+/* The web SDK: `join(link)` lets this page take part in a session (docs/rtc.md). No build step; types in session.d.ts. */
+const RETRY_MS = 500;
+/** The session waits 15 s for sound on a socket that looks open, and 5 s more for a tab that is gone. */
+const RETRY_FOR_MS = 20000;
+/** An answer that takes longer has lost its network. */
+const ANSWER_MS = 3000;
+/** The conversation is prepared meanwhile, its first words are made into sound. */
+const FIRST_ANSWER_MS = 15000;
+/** A network that is gone closes no socket: it is asked for an answer so often. */
+const PING_MS = 1000;
+/** More than this waits unsent: what is said now would come too late, bytes. */
+const MAX_UNSENT = 32000;
+/** Close code of a socket whose place another has taken. */
+const REPLACED = 4001;
+
+const WORDS = {
+  LEAD_NOT_FOUND: "This link does not work, or not any more. Ask for a new one.",
+  SESSION_TAKEN: "Somebody has joined this conversation already, in another window or on another device.",
+  SESSION_OVER: "This conversation is over.",
+  SESSION_HELD: "The conversation can't begin at the moment. Try again later.",
+  NUMBER_BLACKLISTED: "This conversation is not available.",
+  BUSY: "All places are taken at the moment. Try again in a minute.",
+  RATE_LIMITED: "That was tried too often. Wait a minute, then try again.",
+  NotAllowedError:
+    "The microphone is not allowed. Allow it for this page in your browser, then press the button again.",
+  NotFoundError: "No microphone was found. Connect one, then press the button again.",
+  NotReadableError: "The microphone is in use by another program. Close it, then press the button again.",
+  MICROPHONE: "The microphone can't be used. Check it, then press the button again.",
+  BROWSER: "This browser can't be used here: the page must be opened over https, in a current browser.",
+  NETWORK: "There is no network. Check it, then press the button again.",
+  CONNECTION: "The connection can't be made. Check your network, then try again.",
+};
+const FINAL = new Set(["LEAD_NOT_FOUND", "SESSION_TAKEN", "SESSION_OVER"]);
+
+/** Why a session can't be joined: `code`, and `message` in plain words. `isFinal`: trying again does not help. */
+export class SessionError extends Error {
+  constructor(code, otherwise = "The conversation can't begin. Try again in a minute.") {
+    super(WORDS[code] || otherwise);
+    this.name = "SessionError";
+    this.code = code;
+    this.isFinal = FINAL.has(code);
+  }
+}
+
+const keyOf = (link) => `resume ${new URL(link, location.href).href}`;
+
+/** Whether this tab was in the session before, and can go on. */
+export const wasJoined = (link) => sessionStorage.getItem(keyOf(link)) !== null;
+
+/** Asks for a token: the first time it takes the session for this tab. */
+async function access(link) {
+  const resume = sessionStorage.getItem(keyOf(link));
+  let answer;
+  try {
+    // without a type of its own the request needs no leave of another origin's server
+    answer = await fetch(link, {
+      method: "POST",
+      body: JSON.stringify(resume ? { resume } : {}),
+      signal: AbortSignal.timeout(resume ? ANSWER_MS : FIRST_ANSWER_MS),
+    });
+  } catch {
+    throw new SessionError("NETWORK");
+  }
+  const body = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new SessionError(body.code);
+  sessionStorage.setItem(keyOf(link), body.resume);
+  return body;
+}
+
+async function openMedia() {
+  if (!navigator.mediaDevices || !window.AudioWorkletNode) throw new SessionError("BROWSER");
+  const stream = await navigator.mediaDevices
+    .getUserMedia({ audio: { echoCancellation: true, noiseSuppression: true, autoGainControl: true } })
+    .catch((error) => {
+      throw new SessionError(WORDS[error.name] ? error.name : "MICROPHONE");
+    });
+  const context = new AudioContext();
+  await context.audioWorklet.addModule(new URL("audio.js", import.meta.url));
+  await context.resume();
+  const microphone = new AudioWorkletNode(context, "microphone", { numberOfOutputs: 0 });
+  const loudspeaker = new AudioWorkletNode(context, "loudspeaker", { numberOfInputs: 0, outputChannelCount: [1] });
+  context.createMediaStreamSource(stream).connect(microphone);
+  loudspeaker.connect(context.destination);
+  return { stream, context, microphone, loudspeaker };
+}
+
+/**
+ * A session that was joined. Events (CustomEvent, what they carry in `detail`): `state` {state, message}, `transcript` {lines}, `node` {name}, `level` {peak}, `speech` {…}. States: talking,
+ * reconnecting, ended.
+ */
+export class Session extends EventTarget {
+  muted = false;
+  state = "connecting";
+  lines = [];
+  #link;
+  #media;
+  #socket = null;
+  /** When the ping that was not answered yet was sent, ms; null: none waits. */
+  #pingedAt = null;
+  #watching;
+
+  constructor(link, media) {
+    super();
+    this.#link = link;
+    this.#media = media;
+    media.microphone.port.addEventListener("message", ({ data }) => this.#spoken(data));
+    media.microphone.port.start();
+    media.loudspeaker.port.addEventListener("message", ({ data: name }) => this.send({ type: "mark", name }));
+    media.loudspeaker.port.start();
+    media.stream.getAudioTracks()[0].addEventListener("ended", () => {
+      this.#tell("state", {
+        state: this.state,
+        message: "The microphone is gone. Connect it and load this page again.",
+      });
+    });
+    this.#watching = setInterval(() => this.#watch(), PING_MS);
+    // a tab that is closed ends its socket in order, so that the session knows that it was left
+    addEventListener("pagehide", () => this.#socket && this.#socket.close(1000));
+  }
+
+  /** Sends a message of the socket (docs/rtc.md). */
+  send(message) {
+    if (this.#socket && this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+  }
+
+  /** Has a text spoken: a session of mode RTC_STREAM. */
+  speak(text, how = {}) {
+    const utterance_id = how.utterance_id || crypto.randomUUID();
+    this.send({ type: "speak", text, ...how, utterance_id });
+    return utterance_id;
+  }
+
+  /** A key of a telephone: 0 to 9, *, #. */
+  press(name) {
+    this.send({ type: "digit", name });
+  }
+
+  mute(muted) {
+    this.muted = muted;
+  }
+
+  leave() {
+    this.send({ type: "leave" });
+    this.#finish("You have ended the conversation.");
+  }
+
+  /** Connects; for `join`. */
+  async connect() {
+    const { url, token } = await access(this.#link);
+    await this.#open(url, token);
+  }
+
+  #tell(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+
+  #enter(state, message) {
+    this.state = state;
+    this.#tell("state", { state, message });
+  }
+
+  #open(url, token) {
+    return new Promise((resolve, reject) => {
+      const next = new WebSocket(url, ["callagent.session", token]);
+      const late = setTimeout(() => next.close(), ANSWER_MS);
+      next.binaryType = "arraybuffer";
+      next.addEventListener("open", () => {
+        clearTimeout(late);
+        this.#socket = next;
+        this.#pingedAt = null;
+        this.send({ type: "start" });
+        this.#enter("talking", "You can talk now.");
+        resolve();
+      });
+      next.addEventListener("message", ({ data }) => this.#received(data));
+      next.addEventListener("error", () => reject(new SessionError("CONNECTION")));
+      next.addEventListener("close", ({ code }) => {
+        if (this.#socket !== next || this.state === "ended") return;
+        this.#socket = null;
+        if (code === REPLACED) this.#finish("The conversation goes on in another window.");
+        else void this.#reconnect();
+      });
+    });
+  }
+
+  #spoken({ frame, peak }) {
+    this.#tell("level", { peak: this.muted ? 0 : peak });
+    const socket = this.#socket;
+    if (!socket || socket.readyState !== WebSocket.OPEN || socket.bufferedAmount > MAX_UNSENT) return;
+    socket.send(this.muted ? new Int16Array(frame.length) : frame);
+  }
+
+  #received(data) {
+    const { port } = this.#media.loudspeaker;
+    if (typeof data !== "string") {
+      const pcm = new Int16Array(data);
+      port.postMessage({ type: "sound", pcm }, [pcm.buffer]);
+      return;
+    }
+    const message = JSON.parse(data);
+    switch (message.type) {
+      case "pong":
+        this.#pingedAt = null;
+        return;
+      case "mark":
+      case "clear":
+        return port.postMessage(message, []);
+      case "transcript":
+        this.lines = [...this.lines.slice(0, message.from), ...message.lines];
+        return this.#tell("transcript", { lines: this.lines, from: message.from });
+      case "node":
+        return this.#tell("node", { name: message.name });
+      case "speech":
+        return this.#tell("speech", message);
+      case "end":
+        this.#finish("The conversation is over. You can close this page.");
+    }
+  }
+
+  /** Leaves a socket over which no answer comes any more. */
+  #watch() {
+    if (!this.#socket) return;
+    if (this.#pingedAt === null) {
+      this.#pingedAt = performance.now();
+      this.send({ type: "ping" });
+    } else if (performance.now() - this.#pingedAt > ANSWER_MS) {
+      const silent = this.#socket;
+      this.#socket = null;
+      silent.close();
+      void this.#reconnect();
+    }
+  }
+
+  async #reconnect() {
+    this.#enter("reconnecting", "The network is gone. Trying to come back…");
+    for (const until = performance.now() + RETRY_FOR_MS; performance.now() < until;) {
+      if (this.state === "ended") return;
+      try {
+        return await this.connect();
+      } catch (error) {
+        if (error.isFinal) break;
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+    if (this.state !== "ended") this.#finish("The connection is lost, and the conversation has ended.");
+  }
+
+  #finish(message) {
+    this.#enter("ended", message);
+    this.release();
+  }
+
+  /** Lets go of microphone and loudspeaker; a session that has ended, or could not be joined, has done so. */
+  release() {
+    clearInterval(this.#watching);
+    for (const track of this.#media.stream.getTracks()) track.stop();
+    // the last words are in the loudspeaker's queue still
+    setTimeout(() => void this.#media.context.close(), 1000);
+  }
+}
+
+/** Joins the session behind a join link; call it when a person has pressed a button, for browsers ask for that before sound. `onState` hears of states from the first on. SessionError. */
+export async function join(link, { onState } = {}) {
+  const session = new Session(link, await openMedia());
+  if (onState) session.addEventListener("state", ({ detail }) => onState(detail));
+  try {
+    await session.connect();
+  } catch (error) {
+    session.release();
+    throw error;
+  }
+  return session;
+}

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { freePort } from "../../../local/tools/stack/ports.ts";
+import { ROOT } from "../../../local/tools/stack/project-root.ts";
+import { isRecord } from "../../../shared/json.ts";
+import type { Page } from "../../../local/real/browser/chromium.ts";
+import { until } from "../../../local/harness/stage.ts";
+import { agentOf, alike, customerOf } from "../../fixtures/product/audio-transcripts.ts";
+import { heardBy, shows, WAIT_MS, type Lane } from "./lane.ts";
+import type { Scene } from "./scene.ts";
+
+const SAYS = "Yes, please.";
+const QUESTION = "Do you confirm the order?";
+/** The noise suppression of the browser takes the first sentence for noise at times: it is said again, and the agent must not have left. */
+const PATIENT = { max_call_seconds: 90, idle_seconds: 20, max_age_seconds: 86_400 };
+const POLL_MS = 200;
+/** Width of a small phone, and of a larger one. */
+const PHONES = [320, 390] as const;
+const PHONE_HEIGHT = 844;
+
+/** A whole conversation: words both ways, proved by what was recorded at either end. */
+const held =
+  (engine: "cascade" | "realtime") =>
+  async (lane: Lane): Promise<string> => {
+    const browser = await lane.browser(SAYS);
+    const lead_id = await lane.pushed("RTC", { engine, limits: PATIENT });
+    const page = await lane.talk(browser, lead_id);
+    const lead = await lane.finished(lead_id);
+    assert.deepEqual([lead.outcome, lead.metaData["node_traversal"]], ["confirmed", ["ask", "done"]]);
+    await shows(page, "#status", "The conversation is over.");
+    const [heard, words] = [await heardBy(page), await page.text("#words")];
+    assert.ok(customerOf(lead).includes(SAYS), `transcript: ${customerOf(lead)}`);
+    assert.ok(words.includes(`You${SAYS}`) && words.includes(`Assistant${QUESTION}`), `page: ${words}`);
+    assert.ok(alike(heard, agentOf(lead)), `played: ${heard}; transcript: ${agentOf(lead)}`);
+    const recorded = await lane.stage.recording(lead.call_id ?? "");
+    assert.ok(recorded.customer.includes("please."), `recorded of the customer: ${recorded.customer}`);
+    assert.ok(alike(recorded.agent, heard), `recorded of the agent: ${recorded.agent}; played: ${heard}`);
+    await until("the report", () => lane.product.sink.reports.get(lead_id), WAIT_MS, POLL_MS);
+    return `${browser.version}; the page played "${heard.slice(0, 45)}…"`;
+  };
+
+const speechOf = (page: Page, id: string): Promise<unknown> =>
+  page.evaluate(
+    `received.filter((m) => m.type === "speech" && m.utterance_id === "${id}").map((m) => m.status).join(" ")`,
+  );
+
+/** A program leads: texts spoken by HTTP and by the page's own socket. */
+async function led(lane: Lane): Promise<string> {
+  const browser = await lane.browser("Fine, thanks.");
+  const lead_id = await lane.pushed("RTC_STREAM");
+  const page = await lane.talk(browser, lead_id);
+  const speak = (text: string, utterance_id: string) =>
+    lane.product.admin.ask("POST", "/leads/{lead_id}/tts-speak", { path: { lead_id }, body: { text, utterance_id } });
+  await until("the session", () => speak("Good morning.", "one").catch(() => undefined), WAIT_MS, POLL_MS);
+  await page.evaluate(`socket.send(JSON.stringify({ type: "speak", text: "How are you?", utterance_id: "two" }))`);
+  const isOver = (id: string): Promise<true | undefined> =>
+    speechOf(page, id).then((said) => String(said).endsWith("finished") || undefined);
+  await until("both to be spoken", () => isOver("two"), WAIT_MS, POLL_MS);
+  assert.deepEqual(
+    [await speechOf(page, "one"), await speechOf(page, "two")],
+    Array(2).fill("queued started finished"),
+  );
+  const heard = await heardBy(page);
+  assert.ok(alike(heard, "Good morning. How are you?"), `played: ${heard}`);
+  await shows(page, "#words", "thanks.");
+  await page.click("#end");
+  const lead = await lane.finished(lead_id);
+  assert.deepEqual([lead.metaData["node_traversal"], lead.metaData["call_ended_by"]], [[], "customer"]);
+  return `the page played "${heard}"`;
+}
+
+/** What axe finds of WCAG 2.2 AA, by rule. */
+async function findings(page: Page): Promise<string[]> {
+  const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+  await page.evaluate(`${readFileSync(axe, "utf8")}; true`);
+  const found = await page.evaluate(
+    `axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }).then(({ violations }) => ({ ids: violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html).join(" ")) }))`,
+  );
+  return isRecord(found) && Array.isArray(found["ids"]) ? found["ids"].map(String) : ["axe did not run"];
+}
+
+/** The page by keyboard alone, on small screens, and as axe judges it, before and while one talks. */
+async function usable(lane: Lane): Promise<string> {
+  const browser = await lane.browser();
+  const lead_id = await lane.pushed("RTC_TEST", { limits: PATIENT });
+  const page = await browser.open(await lane.link(lead_id));
+  const focused = (): Promise<unknown> => page.evaluate("document.activeElement.id");
+  assert.deepEqual(await findings(page), []);
+  await page.press("Tab");
+  assert.equal(await focused(), "start");
+  await page.press("Enter");
+  await shows(page, "#words", QUESTION);
+  assert.equal(await focused(), "mute");
+  await page.press("Enter");
+  assert.equal(await page.text("#mute"), "Unmute");
+  assert.deepEqual(await findings(page), []);
+  for (const width of PHONES) {
+    lane.keep(`phone-${width}.png`, await page.screenshot(width, PHONE_HEIGHT));
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true, `${width} wide`);
+  }
+  await page.press("Tab");
+  assert.equal(await focused(), "end");
+  await page.press("Enter");
+  await shows(page, "#status", "You have ended the conversation.");
+  const lead = await lane.finished(lead_id);
+  assert.equal(lead.metaData["call_ended_by"], "customer");
+  return `nothing against WCAG 2.2 AA; screens in ${lane.folder}`;
+}
+
+/** Serves the example of an embedding page, with a lead's link, from an origin of its own. */
+async function exampleOf(lane: Lane, link: string): Promise<{ url: string; close(): void }> {
+  const example = readFileSync(join(ROOT, "deploy", "embed", "example.html"), "utf8");
+  const page = example
+    .replaceAll("https://voice.example.com/r/LINK", link)
+    .replaceAll("https://voice.example.com", lane.product.stack.httpUrl);
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" }).end(page);
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => {
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  return { url: `http://localhost:${port}/`, close: () => void server.close() };
+}
+
+/** A page of another origin, by the widget's one line and by the SDK. */
+async function embedded(lane: Lane): Promise<string> {
+  const browser = await lane.browser();
+  const [one, other] = [await lane.pushed("RTC", { limits: PATIENT }), await lane.pushed("RTC", { limits: PATIENT })];
+  const widget = await exampleOf(lane, await lane.link(one));
+  const sdk = await exampleOf(lane, await lane.link(other));
+  try {
+    const first = await browser.open(widget.url);
+    await first.until("the widget", `document.querySelector("callagent-talk") !== null`, WAIT_MS);
+    await first.click("callagent-talk");
+    const inside = (what: string): string =>
+      `document.querySelector("callagent-talk").shadowRoot.querySelector("${what}")`;
+    await first.until("to talk", `${inside("p")}.textContent === "You can talk now."`, WAIT_MS);
+    await first.until("the question", `received.some((m) => JSON.stringify(m).includes("${QUESTION}"))`, WAIT_MS);
+    await first.click("callagent-talk");
+    await first.until("the end", `${inside("p")}.textContent === "You have ended the conversation."`, WAIT_MS);
+    assert.equal((await lane.finished(one)).metaData["call_ended_by"], "customer");
+    const second = await browser.open(sdk.url);
+    await second.click("#talk");
+    await shows(second, "#said", QUESTION);
+    const heard = await heardBy(second);
+    assert.ok(heard.includes("Mia"), `played: ${heard}`);
+    await second.close();
+    assert.equal((await lane.finished(other)).outcome, "customer_hangup");
+    return `another origin heard "${heard}"`;
+  } finally {
+    widget.close();
+    sdk.close();
+  }
+}
+
+/** Conversations and the page. */
+export const CONVERSATIONS: readonly Scene[] = [
+  { name: "conversation over the cascade", isShort: true, run: held("cascade") },
+  { name: "conversation with a realtime model", isShort: false, run: held("realtime") },
+  { name: "RTC_STREAM by HTTP and by the socket", isShort: false, run: led },
+  { name: "embedded in another page", isShort: false, run: embedded },
+  { name: "keyboard, phone, WCAG AA", isShort: false, run: usable },
+];

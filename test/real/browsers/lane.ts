@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  BROWSER_RATE,
+  startChromium,
+  type Chromium,
+  type ChromiumOptions,
+  type Page,
+} from "../../../local/real/browser/chromium.ts";
+import { CHROMIUM_VARIABLE } from "../../../local/real/browser/browser.ts";
+import { startProduct, type Product } from "../../../local/harness/product.ts";
+import { until } from "../../../local/harness/stage.ts";
+import { decodeSpeech, encodeSpeech } from "../../../local/speech/modem.ts";
+import { voiceStage, type VoiceStage } from "../../fixtures/product/audio-product.ts";
+import { TALKS } from "../../fixtures/product/audio-templates.ts";
+import type { Lead } from "../../fixtures/product/audio-transcripts.ts";
+
+/** Longest time of what is waited for, ms. */
+export const WAIT_MS = 60_000;
+const POLL_MS = 200;
+/** The question has been asked by then, ms after the microphone was opened. */
+const SPEAKS_AFTER_MS = 8000;
+const SPEAKS_EVERY_MS = 14_000;
+const MS_PER_SECOND = 1000;
+
+/** How sessions are led. */
+export type SessionMode = "RTC" | "RTC_TEST" | "RTC_STREAM";
+
+/** What scenes are played on: the product, and browsers that join its sessions. */
+export interface Lane {
+  product: Product;
+  stage: VoiceStage;
+  /** Pushes a session lead of a template of its own. `limits`: of the template. */
+  pushed(
+    mode: SessionMode,
+    more?: { engine?: "cascade" | "realtime"; limits?: Record<string, number> },
+  ): Promise<string>;
+  link(lead_id: string): Promise<string>;
+  leadOf(lead_id: string): Promise<Lead>;
+  finished(lead_id: string, limitMs?: number): Promise<Lead>;
+  /** A browser of a scene's own. `says`: what its microphone hears, once the question has been asked; absent: silence. */
+  browser(says?: string, more?: Pick<ChromiumOptions, "leads">): Promise<Chromium>;
+  /** Opens the page behind a lead's link in a browser, and begins to talk. */
+  talk(browser: Chromium, lead_id: string): Promise<Page>;
+  /** Keeps a file for a person to look at. */
+  keep(name: string, bytes: Uint8Array): void;
+  folder: string;
+  /** The ports that pages connect to. */
+  ports: { http: number; media: number };
+  stop(): Promise<void>;
+}
+
+const portOf = (url: string): number => Number(new URL(url).port);
+
+/** What a microphone hears: silence, with the sentence once in a while. */
+function microphoneOf(says: string | undefined): Int16Array {
+  const samples = (ms: number): number => (BROWSER_RATE * ms) / MS_PER_SECOND;
+  const sound = new Int16Array(samples(SPEAKS_EVERY_MS));
+  if (says !== undefined) sound.set(encodeSpeech(says, BROWSER_RATE), samples(SPEAKS_AFTER_MS));
+  return sound;
+}
+
+/** The words that a page has played so far. */
+export const heardBy = async (page: Page): Promise<string> => decodeSpeech(await page.played(), BROWSER_RATE);
+
+/** Waits until a page shows a text. */
+export const shows = (page: Page, selector: string, text: string, limitMs = WAIT_MS): Promise<void> =>
+  page.until(
+    `${selector} to show "${text}"`,
+    `document.querySelector(${JSON.stringify(selector)}).textContent.includes(${JSON.stringify(text)})`,
+    limitMs,
+  );
+
+/** Starts the product for the scenes. `folder`: where they keep what a person looks at. */
+export async function startLane(folder: string): Promise<Lane> {
+  const env = { RECORDING_SOURCE: "own", LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500" };
+  const product = await startProduct({ engine: "cascade", env });
+  const stage = await voiceStage(product);
+  const browsers = new Set<Chromium>();
+  const { reseller_id, merchant_id } = product.sample;
+  const ask = product.admin.ask;
+  const leadOf = async (lead_id: string): Promise<Lead> => {
+    const lead = await ask("GET", "/leads/{lead_id}", { path: { lead_id } });
+    return { ...lead, metaData: { ...lead.metaData } };
+  };
+  const lane: Lane = {
+    product,
+    stage,
+    folder,
+    ports: { http: portOf(product.stack.httpUrl), media: portOf(product.stack.mediaUrl) },
+    leadOf,
+    keep: (name, bytes) => writeFileSync(join(folder, name), bytes),
+    async pushed(execution_mode, { engine = "cascade", limits } = {}) {
+      const more = limits === undefined ? {} : { limits };
+      const template_id = await stage.campaign(`session ${randomUUID()}`, "PROVIDER_ONE", TALKS.short, {
+        template: { engine, ...more },
+      });
+      const body = { request_id: randomUUID(), template_id, reseller_id, merchant_id, execution_mode, payload: {} };
+      const reporting_webhook_url = product.sink.url;
+      return (await ask("POST", "/leads", { body: { ...body, reporting_webhook_url } })).lead_call_tracker_id;
+    },
+    link: async (lead_id) => (await ask("POST", "/leads/{lead_id}/join-link", { path: { lead_id } })).url,
+    finished: (lead_id, limitMs = WAIT_MS) =>
+      until(
+        `the lead ${lead_id} to finish`,
+        async () => {
+          const lead = await leadOf(lead_id);
+          return lead.status === "FINISHED" ? lead : undefined;
+        },
+        limitMs,
+        POLL_MS,
+      ),
+    async browser(says, more = {}) {
+      const program = process.env[CHROMIUM_VARIABLE] ?? "chromium";
+      const started = await startChromium({ program, microphone: microphoneOf(says), ...more });
+      browsers.add(started);
+      return started;
+    },
+    async talk(browser, lead_id) {
+      const page = await browser.open(await lane.link(lead_id));
+      await page.click("#start");
+      await shows(page, "#status", "You can talk now.");
+      return page;
+    },
+    async stop() {
+      await Promise.all([...browsers].map((one) => one.close()));
+      await product.stop();
+    },
+  };
+  return lane;
+}

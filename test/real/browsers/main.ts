@@ -1,0 +1,44 @@
+import pLimit from "p-limit";
+import { parseArgs } from "node:util";
+import { CONVERSATIONS } from "./conversations.ts";
+import { FAULTS } from "./faults.ts";
+import { startLane, type Lane } from "./lane.ts";
+import type { Scene } from "./scene.ts";
+
+/** Plays scenes with a real browser: `main.ts [--short] [--folder where screens are kept] [part of a scene's name …]`. Each is a line that ends with "as it should" or "FAILED". */
+const AT_ONCE = 3;
+const MS = 1000;
+
+async function play(scene: Scene, lane: Lane): Promise<boolean> {
+  const began = performance.now();
+  const tell = (end: string): void =>
+    console.log(`${scene.name.padEnd(48)} ${((performance.now() - began) / MS).toFixed(1).padStart(6)} s  ${end}`);
+  try {
+    tell(`${await scene.run(lane)} | as it should`);
+    return true;
+  } catch (error) {
+    tell(`${error instanceof Error ? error.message.replaceAll("\n", " ") : String(error)} | FAILED`);
+    return false;
+  }
+}
+
+const { values, positionals } = parseArgs({
+  options: { short: { type: "boolean", default: false }, folder: { type: "string", default: "." } },
+  allowPositionals: true,
+});
+const scenes = [...FAULTS, ...CONVERSATIONS].filter(
+  ({ name, isShort }) =>
+    (isShort || !values.short) && (positionals.length === 0 || positionals.some((part) => name.includes(part))),
+);
+const lane = await startLane(values.folder);
+try {
+  const limit = pLimit(AT_ONCE);
+  const together = scenes.filter((scene) => scene.alone !== true);
+  const played = await Promise.all(together.map((scene) => limit(() => play(scene, lane))));
+  for (const scene of scenes) if (scene.alone === true) played.push(await play(scene, lane));
+  console.log(`${played.filter(Boolean).length} of ${scenes.length} scenes ended as they should`);
+  process.exitCode = played.every(Boolean) ? 0 : 1;
+} finally {
+  await lane.stop();
+}
+process.exit();
