@@ -3664,6 +3664,7 @@ export interface components {
             readonly text: string;
             readonly utterance_id?: string;
             readonly interrupt?: boolean;
+            readonly voice?: string;
         };
         readonly LeadsSpeakResponse: {
             /** @enum {unknown} */

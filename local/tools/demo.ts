@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { readRows, type Row } from "./demo/leads-csv.ts";
+import { sessionRows } from "./demo/session-rows.ts";
 import { asExpected, ending, isDone, runRows, type Progress } from "./demo/lead-run.ts";
 import { openScreen } from "./demo/progress-screen.ts";
 import { startRecordingSink, type RecordingSink } from "./sink/recording-sink.ts";
@@ -85,21 +86,32 @@ const CARRIERS: Record<string, readonly Provider[]> = {
   all: ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"],
 };
 
-async function run(): Promise<boolean> {
+function readOptions() {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { carrier: { type: "string", default: "twilio" }, engine: { type: "string", default: "relay" } },
+    options: {
+      carrier: { type: "string", default: "twilio" },
+      engine: { type: "string", default: "relay" },
+      rtc: { type: "boolean", default: false },
+    },
   });
   const providers = CARRIERS[values.carrier];
   if (!providers)
     throw new StartError(`--carrier must be one of ${Object.keys(CARRIERS).join(", ")}, not "${values.carrier}".`);
   const engine = engineNamed(values.engine);
-  const rows = readRows(positionals[0] ?? SHIPPED);
+  const how =
+    engine === "relay" ? `time runs ${TIME_SCALE} times faster for them` : `${engine}: real sound, in real time`;
+  const said = values.rtc
+    ? "ten clients join sessions over its WebSocket, in real time"
+    : `simulated carriers (${values.carrier}), people and model (${how})`;
+  return { providers, engine, rtc: values.rtc, rows: values.rtc ? [] : readRows(positionals[0] ?? SHIPPED), said };
+}
+
+async function run(): Promise<boolean> {
+  const { providers, engine, rtc, rows: given, said } = readOptions();
   const path = mkdtempSync(join(tmpdir(), "callagent-demo-"));
   const folder = openFolder(path, false);
-  console.log(
-    `starting callagent with simulated carriers (${values.carrier}), people and model (${engine === "relay" ? `time runs ${TIME_SCALE} times faster for them` : `${engine}: real sound, in real time`}) …`,
-  );
+  console.log(`starting callagent: ${said} …`);
   const starting = startStack({
     folder,
     split: false,
@@ -111,7 +123,7 @@ async function run(): Promise<boolean> {
     seed: "demo",
     env: { LOG_LEVEL: "info" },
     onLog: () => undefined,
-    onDeath: (said) => console.error(`! ${said}`),
+    onDeath: (reason) => console.error(`! ${reason}`),
   });
   const stop = (): void => {
     void starting
@@ -131,6 +143,7 @@ async function run(): Promise<boolean> {
       { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS },
       providers,
     );
+    const rows = rtc ? await sessionRows(client, sample) : given;
     console.log(`pushing ${rows.length} leads to ${stack.baseUrl}`);
     const right = await play(stack, sample, client, rows);
     if (!right) console.error(`the log is kept in ${folder.at("callagent.log")}`);

@@ -4,7 +4,9 @@ import { lockFolder, openFolder, StartError, type Folder } from "./stack/data-fo
 import { callsUnderWay, followLedger } from "./console/ledger-stream.ts";
 import { fromLedger, fromLog } from "./console/console-lines.ts";
 import { passedVariables } from "./stack/own-variables.ts";
-import { wantedPort } from "./stack/ports.ts";
+import { freePort, wantedPort } from "./stack/ports.ts";
+import { openTalkDoor } from "./talk/talk-door.ts";
+import { apiClient, login } from "./api-client.ts";
 import { seed, shellVariables, type Sample } from "./sample/seed.ts";
 import { engineNamed } from "./engine-option.ts";
 import { startStack, type Stack, type StackOptions } from "./stack/stack.ts";
@@ -29,13 +31,14 @@ const setting = (name: string, fallback: number): number => {
   return value;
 };
 
-function banner(stack: Stack, sample: Sample): string {
+function banner(stack: Stack, sample: Sample, talk: string): string {
   const [first] = sample.templates;
   return [
     "",
     "callagent is running",
     `  base URL             ${stack.baseUrl}`,
     `  docs                 ${stack.httpUrl}/docs`,
+    `  talk to the agent    ${talk}   (in a browser on this machine)`,
     `  admin                ${stack.secrets.admin_email}  password ${stack.secrets.admin_password}`,
     `  reseller_id          ${sample.reseller_id}`,
     `  merchant_id          ${sample.merchant_id}`,
@@ -152,9 +155,15 @@ async function run(): Promise<void> {
   const { sample } = await seed(stack, folder, { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS });
   folder.writeText("sample.env", shellVariables(stack, sample));
   if (stopped.signal.aborted) return;
-  console.log(banner(stack, sample));
+  const { admin_email, admin_password } = stack.secrets;
+  const asAdmin = async () => apiClient(stack.baseUrl, await login(stack.baseUrl, admin_email, admin_password));
+  const door = await openTalkDoor(asAdmin, sample, await freePort());
+  console.log(banner(stack, sample, door.url));
   const ledger = followLedger(stack.carrierUrl, (entry) => print(fromLedger(entry)));
-  stopped.signal.addEventListener("abort", () => ledger.stop());
+  stopped.signal.addEventListener("abort", () => {
+    ledger.stop();
+    door.close();
+  });
 }
 
 run().catch((error: unknown) => {

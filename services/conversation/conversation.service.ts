@@ -109,8 +109,8 @@ export default service(
           if (deps.draining.aborted) fail("BUSY", "This process shuts down.");
           return { results: await prepareMany(parts.preparation, bus, calls) };
         },
-        speak({ call_ref, text, utterance_id = deps.ids.uuid(), interrupt = false }) {
-          const { at } = conversations.speak(call_ref, { text, utterance_id, interrupt });
+        speak({ call_ref, text, utterance_id = deps.ids.uuid(), interrupt = false, voice = null }) {
+          const { at } = conversations.speak(call_ref, { text, utterance_id, interrupt, voice });
           return { status: "queued" as const, utterance_id, at };
         },
         reissue: ({ call_ref }) => browsers.reissue(call_ref),

@@ -1,7 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { parse } from "yaml";
 import { forecast, type World } from "../../local/tools/rehearse/forecast.ts";
 import { readArguments } from "../../local/tools/rehearse/arguments.ts";
 import { report } from "../../local/tools/rehearse/report.ts";
+import { ROOT } from "../../local/tools/stack/project-root.ts";
 import { TemplatePatch } from "../../shared/contracts/records/template.ts";
 import { readEnv } from "../../shared/process/env.ts";
 import { issueChecker } from "../../shared/validator.ts";
@@ -50,6 +53,12 @@ function wrongYaml(text: string): string[] {
 const wrongTypeScript = (text: string): string[] =>
   text.split("\n").filter((line) => line.trim() !== "" && !sources.some((file) => file.text.includes(line.trim())));
 
+/** What a page that embeds a session needs stands in the example, which a real browser opens (test/real/browsers). */
+const embedding = readFileSync(join(ROOT, "deploy", "embed", "example.html"), "utf8")
+  .split("\n")
+  .map((l) => l.trim());
+const wrongHtml = (text: string): string[] => text.split("\n").filter((line) => !embedding.includes(line.trim()));
+
 /** A block without a language: commands, or a figure that nothing can run. */
 function wrongPlain(text: string): string[] {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
@@ -61,6 +70,7 @@ const CHECKS: Record<string, (text: string) => string[]> = {
   json: (text) => wrongTemplate(JSON.parse(text)),
   yaml: wrongYaml,
   ts: wrongTypeScript,
+  html: wrongHtml,
   "": wrongPlain,
 };
 

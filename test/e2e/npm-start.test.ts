@@ -59,6 +59,15 @@ describe("npm start on a fresh machine", () => {
         expect(first.output()).toContain(said);
       expect((await fetch(value(first, "docs"))).status).toBe(200);
 
+      const door = value(first, "talk to the agent");
+      const page = await (await fetch(door)).text();
+      const talkTo = new URL(/action="([^"]+)"/.exec(page)?.[1] ?? "", door);
+      const foreign = { method: "POST", headers: { origin: "https://elsewhere.example" } };
+      expect((await fetch(talkTo, foreign)).status).toBe(403);
+      const begun = await fetch(talkTo, { method: "POST" });
+      expect([begun.redirected, new URL(begun.url).pathname]).toEqual([true, expect.stringMatching(/^\/r\/./)]);
+      expect(await begun.text()).toContain("Start talking");
+
       const readme = readFileSync(join(ROOT, "README.md"), "utf8");
       const walk = /```sh\n([^]*?)```/.exec(readme)?.[1] ?? "";
       expect(walk).toContain(".callagent/sample.env");

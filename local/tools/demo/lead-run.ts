@@ -41,13 +41,15 @@ export const ending = (p: Progress): string =>
 export const asExpected = (p: Progress): boolean => isDone(p) && p.row.expected.split(" or ").includes(ending(p));
 
 async function pushRow(client: Client, sample: Sample, sink: RecordingSink, p: Progress): Promise<void> {
+  const { session } = p.row;
   // by turns through every carrier of the sample
   const campaign = sample.campaigns[p.row.line % sample.campaigns.length];
   try {
     const { lead_call_tracker_id } = await client.ask("POST", "/leads", {
       body: {
         request_id: p.row.request_id,
-        template_id: campaign?.template_id ?? "",
+        template_id: session?.template_id ?? campaign?.template_id ?? "",
+        ...(session ? { execution_mode: session.mode } : {}),
         reseller_id: sample.reseller_id,
         merchant_id: sample.merchant_id,
         payload: p.row.payload,
@@ -56,6 +58,9 @@ async function pushRow(client: Client, sample: Sample, sink: RecordingSink, p: P
     });
     p.lead_id = lead_call_tracker_id;
     p.state = "BACKLOG";
+    void session?.hold(client, lead_call_tracker_id).catch((error: unknown) => {
+      console.error(`${p.row.request_id}: ${error instanceof Error ? error.message : String(error)}`);
+    });
   } catch (error) {
     p.state = "refused";
     p.outcome = error instanceof ApiFailure ? `${error.status} ${error.code}` : String(error);
@@ -68,7 +73,7 @@ async function refresh(client: Client, byLead: Map<string, Progress>, sink: Reco
     const page: { readonly leads: readonly Summary[]; readonly next_cursor: string | null } = await client.ask(
       "GET",
       "/leads",
-      { query: { limit: PAGE, ...(cursor === null ? {} : { cursor }) } },
+      { query: { limit: PAGE, include_test: true, ...(cursor === null ? {} : { cursor }) } },
     );
     for (const lead of page.leads) {
       const p = byLead.get(lead.id);

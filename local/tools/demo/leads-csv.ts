@@ -1,6 +1,14 @@
 import { readFileSync } from "node:fs";
 import { CsvError, parse } from "csv-parse/sync";
+import type { Client } from "../api-client.ts";
 import { StartError } from "../stack/data-folder.ts";
+
+/** How a row's session is held, once its lead was pushed. */
+export interface RowSession {
+  mode: "RTC" | "RTC_TEST" | "RTC_STREAM";
+  template_id?: string;
+  hold(client: Client, lead_id: string): Promise<void>;
+}
 
 /** One row of a leads file: what is pushed, and how the lead must end. */
 export interface Row {
@@ -9,6 +17,8 @@ export interface Row {
   payload: Record<string, string>;
   /** How it ends; several words where it may end in several ways: "customer_hangup or failed". */
   expected: string;
+  /** It is a session that a client joins, in place of a call. */
+  session?: RowSession;
 }
 
 const REQUIRED = ["request_id", "customer_mobile_number", "expected"];

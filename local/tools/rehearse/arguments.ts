@@ -1,9 +1,10 @@
 import { parseArgs } from "node:util";
 import { toE164 } from "../../../shared/phone.ts";
+import { CommandFault } from "../deployment.ts";
 import type { Rehearsal } from "./forecast.ts";
 
-/** An error that the person at the keyboard can correct: shown as one line, without a stack. */
-export class RehearsalFault extends Error {}
+/** A rehearsal that was asked for in a way that can't be. */
+export class RehearsalFault extends CommandFault {}
 
 /** What was asked for. `calls_per_second`, `price_per_minute`, `url`, `token`: null where they were not given. */
 export interface Asked {

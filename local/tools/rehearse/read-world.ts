@@ -1,12 +1,11 @@
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import type { SpendCeiling, SpendCeilings } from "../../../shared/contracts/records/spend.ts";
-import { isUuid } from "../../../shared/ids.ts";
 import { zonesOf } from "../../../shared/numbering/callee-zones.ts";
 import { countryOf } from "../../../shared/phone.ts";
 import type { AnswerOf } from "../../../deploy/client/shapes.ts";
 import { ApiFailure, type Client } from "../api-client.ts";
-import { RehearsalFault } from "./arguments.ts";
+import { templateOf } from "../deployment.ts";
 import type { World } from "./forecast.ts";
 
 type Template = AnswerOf<"GET", "/templates/{id}">;
@@ -32,43 +31,6 @@ const ownTo = <T>(answer: Promise<T>, otherwise: T, ...codes: string[]): Promise
     if (error instanceof ApiFailure && codes.includes(error.code)) return otherwise;
     throw error;
   });
-
-async function templateOf(client: Client, asked: string): Promise<Template> {
-  if (isUuid(asked)) {
-    const found = await ownTo<Template | null>(
-      client.ask("GET", "/templates/{id}", { path: { id: asked.toLowerCase() } }),
-      null,
-      "TEMPLATE_NOT_FOUND",
-    );
-    return found ?? fault(`There is no template ${asked}, or the token may not see it.`);
-  }
-  const { templates } = await client.ask("GET", "/templates", { query: { name: asked, limit: PAGE } });
-  const named = templates.filter((t) => t.name === asked);
-  const [one, another] = named;
-  if (!one)
-    return fault(
-      `There is no template of the name "${asked}"${
-        templates.length > 0
-          ? `; there is ${templates
-              .slice(0, 5)
-              .map((t) => `"${t.name}"`)
-              .join(", ")}`
-          : ""
-      }.`,
-    );
-  if (another)
-    return fault(
-      `${named.length} templates have the name "${asked}"; give the id of one: ${named
-        .slice(0, 5)
-        .map((t) => t.id)
-        .join(", ")}.`,
-    );
-  return one;
-}
-
-const fault = (sentence: string): never => {
-  throw new RehearsalFault(sentence);
-};
 
 /** Every number of the provider that the template's calls may use, as far as the token may see them. */
 async function numbersFor(
@@ -135,7 +97,7 @@ export const slotsTo = (
 const ceilingsOf = (merchant: SpendCeiling | null, reseller: SpendCeiling | null): SpendCeilings | null =>
   merchant || reseller ? { ...(merchant ? { merchant } : {}), ...(reseller ? { reseller } : {}) } : null;
 
-/** Reads what a rehearsal needs over the REST API, with any token that may read the template. RehearsalFault, ApiFailure. */
+/** Reads what a rehearsal needs over the REST API, with any token that may read the template. CommandFault, ApiFailure. */
 export async function readWorld(
   client: Client,
   asked: string,

@@ -1,10 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { VARIABLES } from "../../../shared/process/variables.ts";
-import { apiClient, ApiFailure, login, type Client } from "../api-client.ts";
-import type { LocalSecrets } from "../stack/secrets.ts";
+import { apiClient, ApiFailure, type Client } from "../api-client.ts";
+import { CommandFault, laptop, withinReach } from "../deployment.ts";
 import { LAPTOP_CALLS_PER_SECOND } from "../stack/service-environment.ts";
-import { readArguments, RehearsalFault, USAGE, type Asked } from "./arguments.ts";
+import { readArguments, USAGE, type Asked } from "./arguments.ts";
 import { forecast } from "./forecast.ts";
 import { readWorld } from "./read-world.ts";
 import { report } from "./report.ts";
@@ -17,35 +15,6 @@ export interface CommandDeps {
   now: Date;
   print(line: string): void;
 }
-
-/** `usual`: the calls per second that are assumed of PROVIDER_ONE's account where no deployment tells them. */
-interface Address {
-  url: string;
-  token: string;
-  usual: number;
-}
-
-/** The stack that npm start runs with this folder, as its first admin. */
-async function laptop(folder: string): Promise<Address> {
-  const none = `No callagent runs with the data folder ${folder}: start one with npm start, or name a deployment with --url and --token.`;
-  const [sample, secrets] = ["sample.env", "secrets.json"].map((name) => join(folder, name)) as [string, string];
-  if (!existsSync(sample) || !existsSync(secrets)) throw new RehearsalFault(none);
-  const url = /^BASE=(\S+)$/m.exec(readFileSync(sample, "utf8"))?.[1] ?? "";
-  const { admin_email, admin_password } = JSON.parse(readFileSync(secrets, "utf8")) as LocalSecrets;
-  const token = await login(url, admin_email, admin_password).catch((error: unknown) => {
-    throw isUnreachable(error) ? new RehearsalFault(none) : error;
-  });
-  return { url, token, usual: LAPTOP_CALLS_PER_SECOND };
-}
-
-/** fetch throws a TypeError with a cause for all that keeps it from an answer. */
-const isUnreachable = (error: unknown): boolean =>
-  typeof error === "object" &&
-  error !== null &&
-  "name" in error &&
-  (error.name === "TimeoutError" || (error.name === "TypeError" && "cause" in error));
-const isNoJson = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "name" in error && error.name === "SyntaxError";
 
 async function rehearsed(
   client: Client,
@@ -80,24 +49,13 @@ export async function rehearse(deps: CommandDeps): Promise<number> {
       deps.print(USAGE);
       return 0;
     }
-    const usual = VARIABLES.PROVIDER_ONE_CALLS_PER_SECOND.default;
-    const at: Address =
-      asked.url !== null && asked.token !== null
-        ? { url: asked.url, token: asked.token, usual }
-        : await laptop(deps.folder);
-    const { url } = at;
-    await rehearsed(apiClient(url, at.token), asked, at.usual, deps.print).catch((error: unknown) => {
-      if (isUnreachable(error))
-        throw new RehearsalFault(`Nothing answers at ${url}; is the address right, and does it run?`);
-      if (isNoJson(error))
-        throw new RehearsalFault(
-          `What answers at ${url} is no callagent; the address ends with /agent/voice/callagent.`,
-        );
-      throw error;
-    });
+    const named = asked.url !== null && asked.token !== null ? { url: asked.url, token: asked.token } : null;
+    const { url, token } = named ?? (await laptop(deps.folder));
+    const usual = named === null ? LAPTOP_CALLS_PER_SECOND : VARIABLES.PROVIDER_ONE_CALLS_PER_SECOND.default;
+    await withinReach(url, rehearsed(apiClient(url, token), asked, usual, deps.print));
     return 0;
   } catch (error) {
-    if (!(error instanceof RehearsalFault) && !(error instanceof ApiFailure)) throw error;
+    if (!(error instanceof CommandFault) && !(error instanceof ApiFailure)) throw error;
     deps.print(error.message);
     return 2;
   }

@@ -1,9 +1,8 @@
 import type { Clock } from "../../../shared/time/clock.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { startTimer } from "../../../shared/time/timer.ts";
-import { MAX_UTTERANCE_CHARS } from "../../../shared/contracts/records/session.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
-import type { SpeakRequest, UtteranceEvent } from "./utterances.ts";
+import { speakRequestIn, type SpeakRequest, type UtteranceEvent } from "./utterances.ts";
 import { recordIn, textOf } from "../../../shared/json.ts";
 import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { eventBuffer } from "../transport/event-buffer.ts";
@@ -52,7 +51,6 @@ const AHEAD_MS = 300;
 const MAX_MARKS = 1000;
 const MAX_TEXT_CHARS = 16_384;
 const DTMF_KEY = /^[0-9*#]$/;
-const UTTERANCE_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** Takes sound as it comes in real time: what piled up in a gap of the network is old, and is not heard any more. True: it counts. */
 function realTime(clock: Pick<Clock, "monotonicMs">): (ms: number) => boolean {
@@ -69,7 +67,7 @@ function realTime(clock: Pick<Clock, "monotonicMs">): (ms: number) => boolean {
 
 /**
  * The leg of a session: sound in binary frames and JSON in text frames over a client's WebSocket. It outlives the socket, so that a page that is loaded again goes on. From the client come
- * `start`, `mark`, `digit`, `speak` and `leave`; it gets `hello`, `mark`, `clear`, `transcript`, `node`, `speech` and `end`.
+ * `start`, `mark`, `digit`, `speak`, `ping` and `leave`; it gets `hello`, `mark`, `clear`, `transcript`, `node`, `speech`, `pong` and `end`.
  */
 export class BrowserLeg implements MediaLeg {
   readonly #clock: Clock;
@@ -211,6 +209,8 @@ export class BrowserLeg implements MediaLeg {
       case "digit":
         if (DTMF_KEY.test(value)) this.#events.emit((e) => e.digit(value));
         return;
+      case "ping":
+        return this.#tell({ type: "pong" });
       case "leave":
         this.#end("closed");
         this.#closing = true;
@@ -221,15 +221,13 @@ export class BrowserLeg implements MediaLeg {
     }
   }
 
-  #spoken({ text, utterance_id, interrupt }: Frame): void {
-    const request = { text: textOf(text).trim(), utterance_id: textOf(utterance_id), interrupt: interrupt === true };
+  #spoken(message: Frame): void {
     try {
       if (!this.#speak) fail("WRONG_MODE", "Only the client of an RTC_STREAM session has texts spoken.");
-      if (request.text === "" || request.text.length > MAX_UTTERANCE_CHARS || !UTTERANCE_ID.test(request.utterance_id))
-        fail("VALIDATION_FAILED", `text has 1 to ${MAX_UTTERANCE_CHARS} characters, utterance_id 1 to 64.`);
-      this.#speak(request);
+      this.#speak(speakRequestIn(message));
     } catch (error) {
-      this.#tell({ type: "speech", utterance_id: request.utterance_id, status: "refused", code: codeOf(error) });
+      const utterance_id = textOf(message["utterance_id"]);
+      this.#tell({ type: "speech", utterance_id, status: "refused", code: codeOf(error) });
     }
   }
 

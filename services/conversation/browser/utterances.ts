@@ -1,7 +1,10 @@
 import type { Clock } from "../../../shared/time/clock.ts";
 import type { DialogueEvent } from "../dialogue/dialogue-state.ts";
 import type { VoicePipeline } from "../pipelines/port.ts";
+import { MAX_UTTERANCE_CHARS, MAX_VOICE_CHARS } from "../../../shared/contracts/records/session.ts";
 import { fail } from "../../../shared/errors.ts";
+import { textOf } from "../../../shared/json.ts";
+import type { Frame } from "../transport/leg-socket.ts";
 
 /** What a client wants to be spoken. */
 export interface SpeakRequest {
@@ -9,6 +12,24 @@ export interface SpeakRequest {
   utterance_id: string;
   /** What is being spoken, and what waits, gives way. */
   interrupt: boolean;
+  /** Null: the template's. */
+  voice: string | null;
+}
+
+const UTTERANCE_ID = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** What a client's message asks to be spoken. VALIDATION_FAILED. */
+export function speakRequestIn({ text, utterance_id, interrupt, voice }: Frame): SpeakRequest {
+  const request = {
+    text: textOf(text).trim(),
+    utterance_id: textOf(utterance_id),
+    interrupt: interrupt === true,
+    voice: textOf(voice) || null,
+  };
+  const isSpeakable = request.text !== "" && request.text.length <= MAX_UTTERANCE_CHARS;
+  if (!isSpeakable || !UTTERANCE_ID.test(request.utterance_id) || (request.voice ?? "").length > MAX_VOICE_CHARS)
+    fail("VALIDATION_FAILED", `text has 1 to ${MAX_UTTERANCE_CHARS} characters, utterance_id 1 to 64.`);
+  return request;
 }
 
 /** What becomes of an utterance. `heard`: the words of it that were heard, of one that was interrupted. */
@@ -22,7 +43,7 @@ export interface UtteranceEvent {
 /** What utterances are spoken with. `sound`: what our side of the media does. */
 export interface UtterancesDeps {
   clock: Clock;
-  say(text: string): void;
+  say(text: string, voice: string | null): void;
   interrupt(): void;
   sound(): "silent" | "waiting" | "audible";
   tell(event: UtteranceEvent): void;
@@ -87,7 +108,7 @@ export class Utterances {
     if (!next || this.#ended.signal.aborted) return;
     const current = { id: next.utterance_id, started: false };
     this.#current = current;
-    this.#deps.say(next.text);
+    this.#deps.say(next.text, next.voice);
     void this.#follow(current);
   }
 
@@ -118,7 +139,7 @@ export const utterancesOn = (
 ): Utterances =>
   new Utterances({
     clock,
-    say: (text) => loop.dispatch({ type: "speak", text }),
+    say: (text, voice) => loop.dispatch({ type: "speak", text, voice }),
     interrupt: () => pipeline.interrupt?.(),
     sound: () => pipeline.sound?.() ?? "silent",
     tell: spoke,

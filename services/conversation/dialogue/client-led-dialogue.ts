@@ -13,9 +13,10 @@ function heard(s: DialogueState, text: string, over: boolean | undefined): Step 
   return none(takePending(addPending({ ...s, user_turns: s.user_turns + 1 }, input)));
 }
 
-function speak(s: DialogueState, text: string): Step {
+function speak(s: DialogueState, text: string, voice: string | null): Step {
   const spoken = addSpoken(s, text);
-  return { state: spoken, effects: spoken === s ? [] : [{ type: "say", text: text.trim(), interruptible: true }] };
+  const how = { interruptible: true, ...(voice === null ? {} : { voice }) };
+  return { state: spoken, effects: spoken === s ? [] : [{ type: "say", text: text.trim(), ...how }] };
 }
 
 function stopped(s: DialogueState, reason: Extract<DialogueEvent, { type: "stopped" }>["reason"]): Step {
@@ -42,7 +43,7 @@ export function clientLedStep(s: DialogueState, event: DialogueEvent): Step {
     case "dtmf":
       return heard(s, event.digits, event.over);
     case "speak":
-      return speak(s, event.text);
+      return speak(s, event.text, event.voice);
     case "idle":
       return none({ ...s, open: [] });
     case "interrupted":

@@ -123,7 +123,7 @@ export type DialogueEvent = { readonly said?: string } & (
   | { readonly type: "stt_failed"; readonly code: string }
   | { readonly type: "dtmf"; readonly digits: string; readonly over?: boolean }
   /** The client of a session that it leads itself has this spoken. */
-  | { readonly type: "speak"; readonly text: string }
+  | { readonly type: "speak"; readonly text: string; readonly voice: string | null }
   | { readonly type: "interrupted"; readonly spoken: string }
   | {
       readonly type: "model_answered";
@@ -147,7 +147,8 @@ export type DialogueEvent = { readonly said?: string } & (
 
 /** An effect of an event. Nothing follows an `end`. */
 export type Effect =
-  | { readonly type: "say"; readonly text: string; readonly interruptible: boolean }
+  /** `voice`: one that the speech model knows; absent: the template's. */
+  | { readonly type: "say"; readonly text: string; readonly interruptible: boolean; readonly voice?: string }
   | {
       readonly type: "think";
       readonly turn: number;

@@ -69,7 +69,7 @@ export class TurnTaking {
   }
 
   perform(effect: Exclude<SpeechEffect, { type: "end" }>): void {
-    if (effect.type === "say") this.#processor.say(effect.text, { interruptible: effect.interruptible });
+    if (effect.type === "say") this.#processor.say(effect.text, effect);
     else if (effect.type === "think") this.#processor.generate(effect);
     else if (effect.type === "keys") this.#parts.sendDtmf(effect.digits);
     else this.#awaitBeep();

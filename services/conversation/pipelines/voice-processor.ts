@@ -54,8 +54,8 @@ export interface VoiceProcessor {
   readonly generating: boolean;
   /** Speech of ours is being made that is not audio yet. */
   readonly speaking: boolean;
-  /** `aside`: not part of the transcript. */
-  say(text: string, how: { interruptible: boolean; aside?: boolean }): void;
+  /** `aside`: not part of the transcript. `voice`: another than the template's; processors that can. */
+  say(text: string, how: { interruptible: boolean; aside?: boolean; voice?: string }): void;
   generate(effect: Extract<SpeechEffect, { type: "think" }>): void;
   /** Audio that is no speech (DTMF tones). */
   playAudio(pcm: Pcm): void;

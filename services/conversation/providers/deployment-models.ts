@@ -55,6 +55,7 @@ export class DeploymentModels {
       chat: this.#chatFor(models.chat, "chat"),
       transcription: this.#transcriptionFor(models.transcription),
       speech: this.#speechFor(models.speech, voice),
+      speechIn: (other) => this.#speechFor(models.speech, other),
     };
   }
 

@@ -86,4 +86,6 @@ export interface CascadeModels {
   readonly chat: ChatModel;
   readonly transcription: TranscriptionModel;
   readonly speech: SpeechModel;
+  /** The speech model in another voice. */
+  speechIn(voice: string): SpeechModel;
 }

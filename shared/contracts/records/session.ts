@@ -60,11 +60,14 @@ export const JoinLink = Type.Object({ url: UpTo(2000), expires_at: IsoTime });
 
 /** Most characters of one utterance. */
 export const MAX_UTTERANCE_CHARS = 2000;
-/** What a client has spoken: `interrupt`: what is being spoken gives way, and what waits. `utterance_id`: the client's name for it; absent: we give one. */
+/** Longest name of a voice. */
+export const MAX_VOICE_CHARS = 100;
+/** What a client has spoken: `voice`: a name that the speech model knows; absent: the template's. `interrupt`: what is being spoken gives way, and what waits. `utterance_id`: the client's name for it; absent: we give one. */
 export const SpeakFields = {
   text: Text(MAX_UTTERANCE_CHARS),
   utterance_id: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9._-]{1,64}$", maxLength: 64 })),
   interrupt: Type.Optional(Type.Boolean()),
+  voice: Type.Optional(Text(MAX_VOICE_CHARS)),
 };
 /** What became of a request to speak. */
 export const SpokenStatus = Type.Object({

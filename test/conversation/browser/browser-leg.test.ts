@@ -64,6 +64,7 @@ describe("a session's leg", () => {
     leg.write(FRAME);
     leg.mark("a");
     socket.get({ type: "mark", name: "a" });
+    socket.get({ type: "ping" });
     leg.mark("b");
     leg.clear();
     expect(seen).toEqual([
@@ -73,7 +74,7 @@ describe("a session's leg", () => {
       ["mark", "a", "played"],
       ["mark", "b", "cleared"],
     ]);
-    expect(socket.types()).toEqual(["hello", "sound", "mark", "mark", "clear"]);
+    expect(socket.types()).toEqual(["hello", "sound", "mark", "pong", "mark", "clear"]);
   });
 
   test.each([

@@ -15,14 +15,14 @@ beforeEach(() => {
   told = [];
   utterances = new Utterances({
     clock,
-    say: (text) => void said.push(text),
+    say: (text, voice) => void said.push(voice === null ? text : `${text} by ${voice}`),
     interrupt: () => utterances.interrupted("One"),
     sound: () => sound,
     tell: ({ utterance_id, status, heard }) => void told.push([utterance_id, status, ...(heard === undefined ? [] : [heard])] as [string, UtteranceEvent["status"], string?]), // prettier-ignore
   });
 });
-const speak = (utterance_id: string, interrupt = false) =>
-  utterances.speak({ text: `Text ${utterance_id}`, utterance_id, interrupt });
+const speak = (utterance_id: string, interrupt = false, voice: string | null = null) =>
+  utterances.speak({ text: `Text ${utterance_id}`, utterance_id, interrupt, voice });
 const turn = async (next: typeof sound): Promise<void> => {
   sound = next;
   await clock.advance(20);
@@ -30,11 +30,11 @@ const turn = async (next: typeof sound): Promise<void> => {
 
 test("texts are spoken in their order, each when the one before was heard to its end", async () => {
   expect(speak("1")).toMatchObject({ status: "queued", utterance_id: "1", at: clock.now().toISOString() });
-  speak("2");
+  speak("2", false, "Ada");
   await turn("audible");
   expect(said).toEqual(["Text 1"]);
   await turn("silent");
-  expect(said).toEqual(["Text 1", "Text 2"]);
+  expect(said).toEqual(["Text 1", "Text 2 by Ada"]);
   expect(told.map(([id, status]) => `${id} ${status}`)).toEqual(["1 queued", "2 queued", "1 started", "1 finished"]);
 });
 

@@ -246,8 +246,8 @@ describe("sessions", () => {
   test("nothing is spoken where nobody has joined: 409; a text without words or with too many is 400", async () => {
     const id = idOf(await push({ execution_mode: "RTC_STREAM" }));
     const asked = async (body: object) => code(await http.ask("POST", `/leads/${id}/tts-speak`, { body }));
-    expect(await asked({ text: "One moment." })).toEqual([409, "SESSION_NOT_LIVE"]);
-    for (const body of [{ text: "" }, { text: "x".repeat(2001) }, { text: "x", voice: "alloy" }, {}])
+    expect(await asked({ text: "One moment.", voice: "alloy" })).toEqual([409, "SESSION_NOT_LIVE"]);
+    for (const body of [{ text: "" }, { text: "x".repeat(2001) }, { text: "x", voice: "" }, {}])
       expect(await asked(body)).toEqual([400, "VALIDATION_FAILED"]);
   });
   test("the page behind a join link may reach nothing but its own files and the media port; opening it asks nobody", async () => {
@@ -263,6 +263,7 @@ describe("sessions", () => {
     for (const [, file] of html.matchAll(/(?:src|href)="([^"]+)"/g))
       expect((await fetch(`${origin}${file}`)).status).toBe(200);
     const answer = await fetch(`${origin}/r/any-link`, { method: "POST", body: "{}" });
+    expect(answer.headers.get("access-control-allow-origin")).toBe("*"); // who has the link, from any origin
     expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([404, "LEAD_NOT_FOUND"]);
   });
   test("a recording of an unknown call: 404", async () => {

@@ -12,9 +12,13 @@ export interface CascadedProcessorOptions {
   preemptive: boolean;
 }
 
-const openTts = (speech: CascadeModels["speech"], { playout, format, events }: ProcessorContext): TtsOutput =>
+const openTts = (
+  { speech, speechIn }: Pick<CascadeModels, "speech" | "speechIn">,
+  { playout, format, events }: ProcessorContext,
+): TtsOutput =>
   new TtsOutput({
     speech,
+    speechIn,
     playout,
     rate: format.rate,
     failed: () => events.ttsFailed("SPEECH_FAILED"),
@@ -62,7 +66,7 @@ const openLastWords = ({ host, events, now }: ProcessorContext, stt: SttInput): 
 /** The parts, each told of the others' doings. */
 function openParts(o: CascadedProcessorOptions, context: ProcessorContext) {
   const { host, now } = context;
-  const tts = openTts(o.models.speech, context);
+  const tts = openTts(o.models, context);
   const llm = new LlmRunner({
     model: o.models.chat,
     host,

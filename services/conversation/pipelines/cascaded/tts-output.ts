@@ -8,8 +8,16 @@ import { speakable } from "../../audio/speakable-text.ts";
 /** Texts synthesised at once: the one that plays, and the next. */
 const AT_ONCE = 2;
 
+/** How a text is said. `aside`: not part of the transcript. `voice`: absent: the template's. */
+interface Manner {
+  interruptible: boolean;
+  aside?: boolean;
+  voice?: string;
+}
+
 interface Job {
   readonly text: string;
+  readonly speech: SpeechModel;
   readonly sink: PartSink;
   readonly abort: AbortController;
   started: boolean;
@@ -21,6 +29,8 @@ interface Job {
  */
 export interface TtsOutputOptions {
   speech: SpeechModel;
+  /** The same in another voice. */
+  speechIn(voice: string): SpeechModel;
   playout: AudioPlayout;
   rate: number;
   failed(): void;
@@ -70,7 +80,7 @@ export class TtsOutput {
   }
 
   /** A text that is complete. */
-  say(text: string, how: { interruptible: boolean; aside?: boolean }): void {
+  say(text: string, how: Manner): void {
     if (text.trim() !== "") this.#add(text.trim(), ++this.#groups, how);
   }
 
@@ -91,14 +101,15 @@ export class TtsOutput {
     }
   }
 
-  #add(text: string, group: number, how: { interruptible: boolean; aside?: boolean }): void {
+  #add(text: string, group: number, how: Manner): void {
     const sink = this.#o.playout.add({ text, group, interruptible: how.interruptible, aside: how.aside ?? false });
     const spoken = speakable(text);
     if (spoken === "") {
       sink.end();
       return;
     }
-    this.#jobs.push({ text: spoken, sink, abort: new AbortController(), started: false });
+    const speech = how.voice === undefined ? this.#o.speech : this.#o.speechIn(how.voice);
+    this.#jobs.push({ text: spoken, speech, sink, abort: new AbortController(), started: false });
     this.#next();
   }
 
@@ -112,7 +123,8 @@ export class TtsOutput {
   }
 
   async #synthesise(job: Job): Promise<void> {
-    const { speech, rate, started: sounded, failed } = this.#o;
+    const { rate, started: sounded, failed } = this.#o;
+    const { speech } = job;
     const turned = resampler(speech.rate, rate);
     let silent = true;
     try {

@@ -1,0 +1,83 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isUuid } from "../../shared/ids.ts";
+import type { AnswerOf } from "../../deploy/client/shapes.ts";
+import { ApiFailure, login, type Client } from "./api-client.ts";
+import type { LocalSecrets } from "./stack/secrets.ts";
+
+/** An error that the person at the keyboard can correct: shown as one line, without a stack. */
+export class CommandFault extends Error {}
+
+type Template = AnswerOf<"GET", "/templates/{id}">;
+
+const PAGE = 500;
+
+const fault = (sentence: string): never => {
+  throw new CommandFault(sentence);
+};
+
+/** fetch throws a TypeError with a cause for all that keeps it from an answer. */
+const isUnreachable = (error: unknown): boolean =>
+  typeof error === "object" &&
+  error !== null &&
+  "name" in error &&
+  (error.name === "TimeoutError" || (error.name === "TypeError" && "cause" in error));
+const isNoJson = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "name" in error && error.name === "SyntaxError";
+
+/** The stack that npm start runs with this folder, as its first admin. CommandFault. */
+export async function laptop(folder: string): Promise<{ url: string; token: string }> {
+  const none = `No callagent runs with the data folder ${folder}: start one with npm start, or name a deployment with --url and --token.`;
+  const [sample, secrets] = ["sample.env", "secrets.json"].map((name) => join(folder, name)) as [string, string];
+  if (!existsSync(sample) || !existsSync(secrets)) throw new CommandFault(none);
+  const url = /^BASE=(\S+)$/m.exec(readFileSync(sample, "utf8"))?.[1] ?? "";
+  const { admin_email, admin_password } = JSON.parse(readFileSync(secrets, "utf8")) as LocalSecrets;
+  const token = await login(url, admin_email, admin_password).catch((error: unknown) => {
+    throw isUnreachable(error) ? new CommandFault(none) : error;
+  });
+  return { url, token };
+}
+
+/** What was asked of a deployment. CommandFault where nothing answers there, or another program. */
+export const withinReach = <T>(url: string, asked: Promise<T>): Promise<T> =>
+  asked.catch((error: unknown) => {
+    if (isUnreachable(error)) return fault(`Nothing answers at ${url}; is the address right, and does it run?`);
+    if (isNoJson(error))
+      return fault(`What answers at ${url} is no callagent; the address ends with /agent/voice/callagent.`);
+    throw error;
+  });
+
+/** A template by its id or its name. CommandFault. */
+export async function templateOf(client: Client, asked: string): Promise<Template> {
+  if (isUuid(asked)) {
+    const found = await client
+      .ask("GET", "/templates/{id}", { path: { id: asked.toLowerCase() } })
+      .catch((error: unknown) => {
+        if (error instanceof ApiFailure && error.code === "TEMPLATE_NOT_FOUND") return null;
+        throw error;
+      });
+    return found ?? fault(`There is no template ${asked}, or the token may not see it.`);
+  }
+  const { templates } = await client.ask("GET", "/templates", { query: { name: asked, limit: PAGE } });
+  const named = templates.filter((t) => t.name === asked);
+  const [one, another] = named;
+  if (!one)
+    return fault(
+      `There is no template of the name "${asked}"${
+        templates.length > 0
+          ? `; there is ${templates
+              .slice(0, 5)
+              .map((t) => `"${t.name}"`)
+              .join(", ")}`
+          : ""
+      }.`,
+    );
+  if (another)
+    return fault(
+      `${named.length} templates have the name "${asked}"; give the id of one: ${named
+        .slice(0, 5)
+        .map((t) => t.id)
+        .join(", ")}.`,
+    );
+  return one;
+}

@@ -1,0 +1,51 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT } from "../../../local/tools/stack/project-root.ts";
+import { payloadFor } from "../../../local/tools/talk/session-lead.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "callagent-talk-test-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const talk = (...args: string[]): Promise<{ code: number; said: string }> =>
+  new Promise((resolve) => {
+    const env = { ...process.env, CALLAGENT_DATA: folder, CALLAGENT_TOKEN: "" };
+    execFile(process.execPath, [join(ROOT, "local/tools/talk/main.ts"), ...args], { env }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), said: stdout + stderr }),
+    );
+  });
+
+test.each([
+  [["--help"], 0, "npm run talk -- --template"],
+  [["--tempate", "x"], 2, "Unknown option '--tempate'. See npm run talk -- --help."],
+  [[], 2, "--template is missing"],
+  [["--template", "x", "--payload", "[1"], 2, "--payload must be a JSON object, not [1."],
+  [["--template", "x", "--url", "http://127.0.0.1:1"], 2, "--url needs a --token"],
+  [["--template", "x", "--url", "http://127.0.0.1:1", "--token", "t"], 2, "Nothing answers at http://127.0.0.1:1;"],
+  [["--template", "x"], 2, `No callagent runs with the data folder ${folder}`],
+])("talk %j ends with %d and says what is wrong", async (args, code, said) => {
+  expect(await talk(...args)).toEqual({ code, said: expect.stringContaining(said) });
+});
+
+test("a payload is what was given, and made-up values for the rest that the template requires; never a number", () => {
+  const schema = {
+    type: "object",
+    required: ["customer_name", "amount", "count", "kind", "desk_name"],
+    properties: {
+      customer_mobile_number: { type: "string" },
+      customer_name: { type: "string" },
+      amount: { type: "string" },
+      count: { type: "integer" },
+      kind: { enum: ["gold", "silver"] },
+      desk_name: { type: "string" },
+    },
+  };
+  expect(payloadFor(schema, { amount: "3" })).toEqual({
+    customer_name: "Ada Lindqvist",
+    amount: "3",
+    count: 1,
+    kind: "gold",
+    desk_name: "desk name",
+  });
+});
