@@ -2,6 +2,7 @@ import { benchMixed } from "./schedule/mixed-versions.ts";
 import { benchPush } from "./push/push.ts";
 import { benchSchedule } from "./schedule/schedule.ts";
 import { benchSpeech } from "./speech/speech.ts";
+import { benchSessions } from "./voice/sessions.ts";
 import { benchVoice } from "./voice/voice.ts";
 import { benchWebhook } from "./webhook/webhook.ts";
 
@@ -9,6 +10,7 @@ const BENCHES: Record<string, () => Promise<void>> = {
   mixed: () => benchMixed({ perSecond: 4, seconds: 12, rounds: 4, largePerSecond: [1, 4] }),
   push: benchPush,
   schedule: benchSchedule,
+  sessions: benchSessions,
   speech: benchSpeech,
   voice: benchVoice,
   webhook: benchWebhook,

@@ -86,6 +86,8 @@ export interface CallsOptions {
   listens: boolean;
   payload?(n: number): Record<string, string>;
   pause_ms?: number;
+  /** They are sessions that clients join. */
+  sessions?: boolean;
 }
 
 /** Has `count` calls answered, one after the other. */
@@ -100,6 +102,7 @@ export async function callsOf(
     lead_id: randomUUID(),
     template_id: template.id,
     payload: how.payload?.(n) ?? {},
+    session: how.sessions ?? false,
   }));
   const urls = await talker.prepare(orders);
   const calls: Call[] = [];

@@ -57,6 +57,8 @@ export interface LoadOptions {
   profile: boolean;
   /** Options of V8 for the process under measurement. */ v8: readonly string[];
   say(text: string): void;
+  /** Sessions that clients join, in place of calls. */
+  sessions?: boolean;
 }
 
 const pause = (ms: number): Promise<void> =>
@@ -117,8 +119,13 @@ async function rehearse(
   template: TemplateRecord,
   ticker: FrameTicker,
   count: number,
+  sessions: boolean,
 ): Promise<void> {
-  const calls = await callsOf(talker, template, ticker, count, { listens: false, pause_ms: ANSWERED_EVERY_MS });
+  const calls = await callsOf(talker, template, ticker, count, {
+    listens: false,
+    pause_ms: ANSWERED_EVERY_MS,
+    sessions,
+  });
   await Promise.all(calls.map((call, n) => converse(call, n, performance.now() + PERIOD_MS, [])));
   await hangUp(talker, calls);
 }
@@ -139,17 +146,22 @@ async function idle(
   template: TemplateRecord,
   ticker: FrameTicker,
   count: number,
+  sessions: boolean,
 ): Promise<Measured> {
-  await rehearse(talker, template, ticker, 1);
+  await rehearse(talker, template, ticker, 1, sessions);
   const { rss_mb } = await talker.measure();
-  await rehearse(talker, template, ticker, count);
+  await rehearse(talker, template, ticker, count, sessions);
   await pause(POLL_MS);
   models.closeIdle();
   await pause(POLL_MS);
   return { ...(await talker.measure()), rss_mb };
 }
 
-async function oneStep(count: number, { seconds, profile, v8 }: LoadOptions, models: StubModels): Promise<LoadStep> {
+async function oneStep(
+  count: number,
+  { seconds, profile, v8, sessions = false }: LoadOptions,
+  models: StubModels,
+): Promise<LoadStep> {
   const profiles = profile ? mkdtempSync(join(tmpdir(), "callagent-bench-")) : undefined;
   const talker = await startConversationProcess({
     models: models.url,
@@ -160,8 +172,12 @@ async function oneStep(count: number, { seconds, profile, v8 }: LoadOptions, mod
   const ticker = frameTicker();
   const template = endlessTemplate([{ name: "talk", prompt: "Write down what they say.", functions: [] }]);
   await talker.template(template);
-  const before = await idle(talker, models, template, ticker, count);
-  const calls = await callsOf(talker, template, ticker, count, { listens: false, pause_ms: ANSWERED_EVERY_MS });
+  const before = await idle(talker, models, template, ticker, count, sessions);
+  const calls = await callsOf(talker, template, ticker, count, {
+    listens: false,
+    pause_ms: ANSWERED_EVERY_MS,
+    sessions,
+  });
   await talker.measure();
   ticker.late();
   const answers: number[] = [];

@@ -5,6 +5,7 @@ import { ServiceBroker } from "moleculer";
 import { twilioStream } from "../../../services/dialer/carriers/twilio/stream.ts";
 import conversation from "../../../services/conversation/conversation.service.ts";
 import { busOf } from "../../../shared/bus/bus.ts";
+import { BROWSER } from "../../../shared/contracts/records/session.ts";
 import { systemClock, type Clock } from "../../../shared/time/clock.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { readEnv } from "../../../shared/process/env.ts";
@@ -38,6 +39,8 @@ const templates = new Map<string, TemplateRecord>();
 const tell = (told: ProcessMessage): void => {
   process.send?.(told);
 };
+const AS_CALL = { provider: "PROVIDER_ONE", carrier: "twilio", stream: twilioStream } as const;
+const AS_SESSION = { provider: BROWSER, carrier: "browser" } as const;
 const nothing = (): Record<string, never> => ({});
 
 broker.createService(
@@ -113,16 +116,14 @@ async function answer(asked: ProcessRequest): Promise<void> {
       tell({ told: "done" });
       return;
     case "prepare": {
-      const calls = asked.calls.map(({ lead_id, template_id, payload }) => ({
+      const calls = asked.calls.map(({ lead_id, template_id, payload, session = false }) => ({
         call_ref: callRef(lead_id, 1),
         lead_id,
         claim_no: 1,
-        provider: "PROVIDER_ONE" as const,
+        ...(session ? AS_SESSION : AS_CALL),
         template_id,
         template_version: 1,
         voicemail_action: "hangup" as const,
-        carrier: "twilio" as const,
-        stream: twilioStream,
         engine: "cascade" as const,
         record: false,
         payload,
@@ -132,7 +133,10 @@ async function answer(asked: ProcessRequest): Promise<void> {
       const { results } = await bus.call("conversation.prepareMany", { calls });
       tell({
         told: "prepared",
-        urls: results.map((r) => r.prepared?.media_url ?? `refused: ${r.refusal?.message ?? ""}`),
+        urls: results.map(({ prepared, refusal }, n) => {
+          const token = asked.calls[n]?.session === true ? `#${prepared?.token}` : "";
+          return prepared ? `${prepared.media_url}${token}` : `refused: ${refusal?.message ?? ""}`;
+        }),
       });
       return;
     }

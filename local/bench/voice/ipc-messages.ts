@@ -8,6 +8,8 @@ export interface ConversationToPrepare {
   lead_id: string;
   template_id: string;
   payload: Record<string, string>;
+  /** A client joins it over a socket of its own; absent: a carrier's stream. */
+  session?: boolean;
 }
 
 /** What the process under measurement is asked, one thing at a time. */

@@ -2,6 +2,7 @@ import { WebSocket, type RawData } from "ws";
 import { createDecoder, type Decoder } from "../../speech/modem.ts";
 import { arrivals, type Arrivals } from "./frame-arrivals.ts";
 import { FRAME_MS, type FrameTicker } from "./frame-clock.ts";
+import { sessionSocket, type StreamSocket } from "./session-socket.ts";
 import { quietLine, samplesOf, STREAM_SID, type Sound } from "./sounds.ts";
 
 const TELEPHONE_RATE = 8000;
@@ -14,7 +15,7 @@ const KIND_AT = 10;
 const [M, E] = [0x6d, 0x65];
 
 /** The carrier ends the stream in order; resolves once the socket is closed, which is cut where that takes longer than CLOSE_MS. */
-export async function endStream(socket: WebSocket): Promise<void> {
+export async function endStream(socket: StreamSocket): Promise<void> {
   if (socket.readyState === WebSocket.CLOSED) return;
   const closed = new Promise<void>((resolve) => {
     socket.once("close", () => resolve());
@@ -71,7 +72,7 @@ interface Watch {
   done(now: number): void;
 }
 
-/** How a call comes about. `listens`: what is played is decoded (costs more than all the rest). */
+/** How a call comes about. `url`: of a carrier's stream, or with "#" and its token of a session. `listens`: what is played is decoded (costs more than all the rest). */
 export interface CallerOptions {
   url: string;
   ticker: FrameTicker;
@@ -82,7 +83,7 @@ class Caller implements StreamCaller {
   readonly arrivals = arrivals();
   played_ms = 0;
   lived_ms = 0;
-  readonly #socket: WebSocket;
+  readonly #socket: StreamSocket;
   readonly #ticker: FrameTicker;
   readonly #leave: () => void;
   readonly #words: string[] = [];
@@ -97,7 +98,7 @@ class Caller implements StreamCaller {
   #clears: ((now: number) => void)[] = [];
   #firsts: { after: number; done(now: number): void }[] = [];
 
-  constructor(socket: WebSocket, { ticker, listens }: CallerOptions) {
+  constructor(socket: StreamSocket, { ticker, listens }: CallerOptions) {
     this.#socket = socket;
     this.#ticker = ticker;
     this.#ear = listens ? createDecoder(TELEPHONE_RATE, { heard: (word) => this.#words.push(word) }) : null;
@@ -253,6 +254,7 @@ function markOf(data: Buffer): string {
 
 /** Answers the phone: the stream is connected. */
 export async function streamCaller(options: CallerOptions): Promise<StreamCaller> {
+  if (options.url.includes("#")) return new Caller(await sessionSocket(options.url, options.listens), options);
   const socket = new WebSocket(options.url, {
     handshakeTimeout: CONNECT_MS,
     headers: { "x-twilio-signature": "bench" },

@@ -33,6 +33,8 @@ export interface TurnsOptions {
   preemptive: boolean;
   calls: number;
   turns: number;
+  /** Sessions that clients join, in place of calls. */
+  sessions?: boolean;
 }
 
 /** The models of a measurement, and how they are ended. */
@@ -58,7 +60,13 @@ async function turnsOf({ caller }: Call, call: number, turns: number, first = 0)
 }
 
 /** From the end of the caller's speech to the agent's first frame at the carrier, ms, turn by turn. */
-export async function measureTurns({ delays, preemptive, calls, turns }: TurnsOptions): Promise<number[]> {
+export async function measureTurns({
+  delays,
+  preemptive,
+  calls,
+  turns,
+  sessions = false,
+}: TurnsOptions): Promise<number[]> {
   const models = await modelsFor(delays);
   const talker = await startConversationProcess({
     models: models.url,
@@ -70,6 +78,7 @@ export async function measureTurns({ delays, preemptive, calls, turns }: TurnsOp
     await talker.template(template);
     const all = await callsOf(talker, template, ticker, calls, {
       listens: true,
+      sessions,
       payload: (n) => Object.fromEntries(GOODS.map((name, good) => [name, priceOf(n, good)])),
     });
     // a turn each that is not counted: the process has compiled and connected by then
