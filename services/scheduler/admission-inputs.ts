@@ -5,7 +5,7 @@ import type { Plan } from "../../shared/contracts/config.ts";
 import type { CalleeCap } from "../../shared/contracts/merchants.ts";
 import type { SpendCeilings, SpendRoom } from "../../shared/contracts/records/spend.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
-import { DIALLED_MODES, type WaitingLead } from "../../shared/contracts/records/lead.ts";
+import { DIALLED_MODES, isSessionMode, type WaitingLead } from "../../shared/contracts/records/lead.ts";
 import { maskPhone } from "../../shared/process/log.ts";
 import { deploymentDestinations } from "../../shared/numbering/destination.ts";
 import { countryOf } from "../../shared/phone.ts";
@@ -183,13 +183,13 @@ async function calleeCalls(
   return judged ? { ...judged, free_at: judged.free_at === null ? null : new Date(judged.free_at) } : null;
 }
 
-/** The room that spend ceilings leave for a call to this number, afresh; null: there is no ceiling, or no dialer answers. */
+/** The room that spend ceilings leave for a call to this number, or for a session, afresh; null: there is no ceiling, or no dialer answers. */
 async function spendOf(
   bus: ServiceDeps["bus"],
   { ceilings, plan }: QueueInputs,
-  callee: { reseller_id: string; merchant_id: string | null; to: string },
+  callee: { reseller_id: string; merchant_id: string | null; to: string | null; unpaid: boolean },
 ): Promise<SpendRoom | null> {
-  if (ceilings === undefined || !plan) return null;
+  if (ceilings === undefined || !plan || (callee.to === null && !callee.unpaid)) return null;
   const { max_call_seconds } = plan;
   const asked = bus.call("dialer.spendRoom", { calls: [{ ...callee, spend_ceilings: ceilings, max_call_seconds }] });
   return (await asked.catch(() => null))?.calls[0] ?? null;
@@ -214,7 +214,7 @@ export async function gateInputsOf(
     callee === null ? null : inputs.slotsFor(of, country),
     phone_number === null ? null : bus.call("blacklist.check", { pairs: [{ reseller_id, merchant_id, phone_number }] }),
     callee === null ? null : calleeCalls(bus, of.cap ?? null, { reseller_id, merchant_id, to: callee }),
-    callee === null ? null : spendOf(bus, of, { reseller_id, merchant_id, to: callee }),
+    spendOf(bus, of, { reseller_id, merchant_id, to: callee, unpaid: isSessionMode(lead.execution_mode) }),
   ]);
   return {
     at,

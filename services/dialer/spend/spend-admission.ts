@@ -98,8 +98,8 @@ export async function spendRoom(
   const ids = [...new Set(asked.flatMap(({ owners }) => owners.map(({ id }) => id)))];
   const ledgers = new Map<string, Ledger>((await spendLedgers.findMany(ids)).map((ledger) => [ledger._id, ledger]));
   return {
-    calls: asked.map(({ owners, to, max_call_seconds }) => {
-      const price = to === null ? lowestPrice(env) : legPrice(env, to);
+    calls: asked.map(({ owners, to, unpaid, max_call_seconds }) => {
+      const price = unpaid === true ? 0 : to === null ? lowestPrice(env) : legPrice(env, to);
       return roomIn(owners, ledgers, { seconds: longestSeconds(max_call_seconds), price }, now);
     }),
   };

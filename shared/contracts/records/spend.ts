@@ -44,6 +44,8 @@ export const SpendRoomAsked = Strict({
       spend_ceilings: SpendCeilings,
       max_call_seconds: Type.Integer({ minimum: 1 }),
       to: Nullable(E164),
+      /** No number is called, as in a session: it costs time and a call, no money. */
+      unpaid: Type.Optional(Type.Boolean()),
     }),
     { minItems: 1, maxItems: 200 },
   ),

@@ -39,14 +39,14 @@ const put = (of: "merchants" | "resellers", spend_ceiling: unknown, role: Role):
   });
 
 /** A lead of a template of the merchant's that calls at once, or not at all. */
-async function pushed(enable_calling: boolean): Promise<string> {
+async function pushed(enable_calling: boolean, more: object = {}): Promise<string> {
   const { reseller_id, merchant_id } = http;
   const template_id = await createdId(http, "/templates", namedReminder({ reseller_id, merchant_id }));
   const window = { call_start_time: "00:00", call_end_time: "00:00", timezone: "UTC", max_retry: 0 };
   const settings = { initial_offset: 0, retry_offset: 60, ...window, calling_provider: "PROVIDER_ONE", enable_calling };
   await createdId(http, "/configurations", { template_id, ...settings });
   const payload = { customer_name: "Ada", customer_mobile_number: CALLEE };
-  const lead = { request_id: "spending", template_id, reseller_id, merchant_id, payload };
+  const lead = { request_id: "spending", template_id, reseller_id, merchant_id, payload, ...more };
   return createdId(http, "/leads", lead, "lead_call_tracker_id");
 }
 
@@ -122,6 +122,17 @@ test("explain says whose ceiling is reached, of which period, in what and until 
   http.script["dialer.spendRoom"] = ({ calls }) => ({ calls: (calls as object[]).map(() => room) });
   await put("merchants", null, "reseller");
   expect(await gate()).toMatchObject({ verdict: "pass" });
+});
+
+test("of a session explain tells the ceilings too: it takes time, no money and no number", async () => {
+  await put("merchants", CEILING, "reseller");
+  room = FREE;
+  const lead_id = await pushed(true, { execution_mode: "RTC", request_id: "session" });
+  const { body } = await http.ask("GET", `/leads/${lead_id}/explain`);
+  const gates = body["gates"] as { gate: string; verdict: string }[];
+  expect(gates.find((g) => g.gate === SPEND_CEILING)).toMatchObject({ verdict: "pass" });
+  const asked = http.calls.filter((c) => c.action === "dialer.spendRoom").map((c) => c.params);
+  expect(asked).toContainEqual({ calls: [expect.objectContaining({ to: null, unpaid: true })] });
 });
 
 test("a lead over the ceiling is not claimed; once there is room it is, and the dialer is told both ceilings", async () => {
