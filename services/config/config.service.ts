@@ -1,4 +1,5 @@
 import { service } from "../../shared/bus/bus.ts";
+import { tenantSchemas } from "../../shared/schemas/tenant-schemas.ts";
 import { boundedRows, failAs, refusal } from "../../shared/errors.ts";
 import {
   changeConfiguration,
@@ -9,7 +10,6 @@ import { configurationSchema } from "./configurations/configurations.model.ts";
 import { configurationsRepository } from "./configurations/configurations.repository.ts";
 import { inboundPlans } from "./plans/inbound-plans.ts";
 import { callPlans } from "./plans/call-plans.ts";
-import { checkTurns } from "./push/check-turns.ts";
 import { pushTargets } from "./push/push-targets.ts";
 import { configReads, shownConfiguration, shownTemplate } from "./config-queries.ts";
 import { changeTemplate, createTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
@@ -31,16 +31,17 @@ export default service(
     const configurations = configurationsRepository(store.model("configurations", configurationSchema));
     const secrets = clientSecretsRepository(store.model("secrets", clientSecretSchema));
     const plans = callPlans(templates, configurations, deps.env.DEFAULT_TIMEZONE);
-    const targets = pushTargets(templates, configurations, deps.env.DEFAULT_TIMEZONE, checkTurns(deps.clock));
+    const schemas = tenantSchemas(deps.clock);
+    const targets = pushTargets(templates, configurations, deps.env.DEFAULT_TIMEZONE, schemas);
+    const stores = { templates, secrets, schemas };
 
     return {
       actions: {
         ...configReads(templates, configurations, plans),
         ...inboundPlans(templates, configurations, plans),
         ...clientSecrets(deps, templates, secrets),
-        createTemplate: (params, { bus }) => createTemplate(deps, { templates, secrets }, bus, params),
-        updateTemplate: async (params, { bus }) =>
-          shownTemplate(await changeTemplate(deps, { templates, secrets }, bus, params)),
+        createTemplate: (params, { bus }) => createTemplate(deps, stores, bus, params),
+        updateTemplate: async (params, { bus }) => shownTemplate(await changeTemplate(deps, stores, bus, params)),
         async deleteTemplate(params, { bus }) {
           await deleteTemplate(deps, templates, configurations, bus, params);
           return {};
@@ -80,6 +81,7 @@ export default service(
           configuration: await plans.overridden(template_id, override),
         }),
       },
+      stopped: () => schemas.close(),
       events: { "config.changed": ({ template_id }) => targets.forget(template_id) },
     };
   },

@@ -1,5 +1,6 @@
 import type { WebSocket } from "ws";
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
+import { tenantSchemas } from "../../shared/schemas/tenant-schemas.ts";
 import { VARIABLES } from "../../shared/process/variables.ts";
 import { callEvaluations } from "./evaluation/call-evaluations.ts";
 import { speechCacheWarmer } from "./pipelines/cascaded/speech-cache-warmer.ts";
@@ -65,7 +66,8 @@ function attachments({ clock, models, beats, browsers, textRelay, audio }: Attac
 export function composition(deps: ServiceDeps, mediaPort: () => number | undefined) {
   const { env, clock, ids, log, bus, nodeId: node_id } = deps;
   const sessions = sessionsRepository(deps.store().model("conversation_sessions", sessionSchema));
-  const templates = compiledTemplates();
+  const schemas = tenantSchemas(clock);
+  const templates = compiledTemplates(schemas);
   const prepared = preparedSessions(clock);
   const models = new DeploymentModels({ env, clock, log });
   const web = webRequester({ allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE }, clock);
@@ -106,6 +108,7 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
 
   return {
     browsers,
+    schemas,
     sessions,
     prepared,
     evaluations,

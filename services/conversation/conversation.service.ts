@@ -142,7 +142,7 @@ export default service(
       },
       calls: () => conversations.calls(),
       async stopped() {
-        await Promise.all([server?.close(), evaluations.close(), leftovers?.stop()]);
+        await Promise.all([server?.close(), evaluations.close(), leftovers?.stop(), parts.schemas.close()]);
       },
     };
   },

@@ -2,11 +2,14 @@ import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from "
 import formats from "ajv-formats";
 import type { TSchema } from "../contracts/define.ts";
 import type { ValidationIssue } from "../errors.ts";
-import { isRecord, jsonBytes } from "../json.ts";
-import { cpuUsedMs, isOverLimit, withinCpuTime } from "../process/cpu-limit.ts";
+import { isRecord } from "../json.ts";
+import { isOverLimit, withinCpuTime } from "../process/cpu-limit.ts";
 import { eachIssue } from "../validator.ts";
 import { linearPattern } from "./linear-pattern.ts";
-import { weightOf } from "./schema-weight.ts";
+
+/**
+ * Clients' schemas, synchronously: nothing for an event loop, but where a schema is known to take no time. Services ask tenant-schemas.ts.
+ */
 
 /** A JSON Schema 2020-12 as a client wrote it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -18,11 +21,9 @@ export const MAX_SCHEMA_DEPTH = 32;
 /** Most issues reported of one value, and most characters of one; more would add no information. */
 const MAX_ISSUES = 100;
 const MAX_ISSUE_CHARS = 1000;
-/** Most processor time that a client's schemas may take to check the values of one request, or one of them to be compiled, ms. */
-const CHECK_MS = 250;
-const COMPILE_MS = 2000;
-/** Work (a schema's weight times a value's bytes) that ends within a few milliseconds, whatever the two are. */
-const BOUNDED_WORK = 200_000;
+/** Most processor time that a client's schemas may take to check the values of one request, and to be looked at when a template is saved, ms. */
+export const CHECK_MS = 250;
+export const LOOK_MS = 2000;
 
 /** Schemas with these words may fail only when they are compiled. */
 const INTRICATE = /"(?:pattern|patternProperties|uniqueItems|\$ref|\$dynamicRef|\$id|\$anchor|\$dynamicAnchor)"\s*:/;
@@ -69,7 +70,7 @@ const sentence = (error: unknown): string =>
 
 /** A compiler of its own for every schema: ids and anchors of one client's schema must not be seen by another's. Nothing is ever fetched. */
 const compile = (schema: JsonSchema | TSchema, options: Options = {}): ValidateFunction =>
-  ajvOf({ validateSchema: false, inlineRefs: false, addUsedSchema: false, ...options }).compile(schema);
+  ajvOf({ meta: false, validateSchema: false, inlineRefs: false, addUsedSchema: false, ...options }).compile(schema);
 
 function depthOf(value: unknown, limit: number): number {
   if (typeof value !== "object" || value === null) return 0;
@@ -135,9 +136,8 @@ function compileIssues(schema: JsonSchema, path: string): ValidationIssue[] {
     return { test: () => true, toString: () => pattern };
   };
   try {
-    withinCpuTime(COMPILE_MS, () => compile(schema, { code: { regExp: Object.assign(judge, MATCHERS) } }));
+    compile(schema, { code: { regExp: Object.assign(judge, MATCHERS) } });
   } catch (error) {
-    if (isOverLimit(error)) return [{ path, message: "takes too long to compile; make it simpler" }];
     return [{ path, message: isCircle(error) ? "refers to itself without end" : `can't be used: ${sentence(error)}` }];
   }
   return [...unusable].slice(0, MAX_ISSUES).map(([pattern, message]) => ({
@@ -146,8 +146,7 @@ function compileIssues(schema: JsonSchema, path: string): ValidationIssue[] {
   }));
 }
 
-/** Everything that is wrong with a schema itself: too large or deep, no valid 2020-12 schema, pointing elsewhere, or not to be compiled. */
-export function schemaIssues(schema: JsonSchema, path: string): ValidationIssue[] {
+function issuesOfSchema(schema: JsonSchema, path: string): ValidationIssue[] {
   const text = JSON.stringify(schema);
   if (Buffer.byteLength(text) > MAX_SCHEMA_BYTES)
     return [{ path, message: `must be at most ${MAX_SCHEMA_BYTES} bytes of JSON` }];
@@ -158,18 +157,18 @@ export function schemaIssues(schema: JsonSchema, path: string): ValidationIssue[
   return issues.length > 0 || !INTRICATE.test(text) ? issues : compileIssues(schema, path);
 }
 
-/** Processor time that the values of one request may take to be checked, ms. */
-export interface CheckBudget {
-  left: number;
+/** Everything that is wrong with a schema itself: too large or deep, no valid 2020-12 schema, pointing elsewhere, or not to be compiled, in `ms` of processor time. */
+export function schemaIssues(schema: JsonSchema, path: string, ms = LOOK_MS): ValidationIssue[] {
+  try {
+    return withinCpuTime(Math.max(1, Math.ceil(ms)), () => issuesOfSchema(schema, path));
+  } catch (error) {
+    if (isOverLimit(error)) return [{ path, message: "takes too long to compile; make it simpler" }];
+    throw error;
+  }
 }
 
-/** The budget of one request. */
-export const checkBudget = (): CheckBudget => ({ left: CHECK_MS });
-
-/** Checks one value; no issues: it fits. Paths are dotted and relative to the value. What it takes goes off the budget; without one it has its own. */
-export type Check = (value: unknown, budget?: CheckBudget) => ValidationIssue[];
-
-const uncheckable = (error?: unknown): ValidationIssue[] => [
+/** The one issue of a value whose check was not done to its end. */
+export const uncheckable = (error?: unknown): ValidationIssue[] => [
   {
     path: "",
     message:
@@ -179,24 +178,32 @@ const uncheckable = (error?: unknown): ValidationIssue[] => [
   },
 ];
 
-/** A check by this schema, compiled once; at most MAX_ISSUES issues. The schema must have passed `schemaIssues`. */
-export function checkOf(schema: JsonSchema | TSchema): Check {
-  const validate = withinCpuTime(COMPILE_MS, () => compile(schema));
-  const weight = weightOf(schema, BOUNDED_WORK);
-  const judge = (value: unknown): ValidationIssue[] => (validate(value) ? [] : firstIssues(validate.errors));
-  const limited = (value: unknown, ms: number): ValidationIssue[] => {
+/** Checks one value; no issues: it fits. Paths are dotted and relative to the value. */
+export type Check = (value: unknown) => ValidationIssue[];
+
+/** A check by this schema, compiled now; null: the value has more than `most` faults, which were not looked at. Neither has a limit of time. Throws where it can't be compiled. */
+export function unlimitedCheck(
+  schema: JsonSchema | TSchema,
+  most = Infinity,
+): (value: unknown) => ValidationIssue[] | null {
+  const validate = compile(schema);
+  return (value) => {
+    if (validate(value)) return [];
+    return (validate.errors?.length ?? 0) > most ? null : firstIssues(validate.errors);
+  };
+}
+
+/** A check by this schema, compiled at its first value; at most MAX_ISSUES issues, in `ms` of processor time. The schema should have passed `schemaIssues`. */
+export function checkOf(schema: JsonSchema | TSchema): (value: unknown, ms?: number) => ValidationIssue[] {
+  let check: ReturnType<typeof unlimitedCheck> | null = null;
+  return (value, ms = CHECK_MS) => {
+    if (ms <= 0) return uncheckable();
     try {
-      return withinCpuTime(ms, () => judge(value));
+      check ??= withinCpuTime(LOOK_MS, () => unlimitedCheck(schema));
+      const judge = check;
+      return withinCpuTime(Math.ceil(ms), () => judge(value)) ?? uncheckable();
     } catch (error) {
       return uncheckable(error);
     }
-  };
-  return (value, budget = checkBudget()) => {
-    const ms = Math.ceil(budget.left);
-    if (ms <= 0) return uncheckable();
-    const began = cpuUsedMs();
-    const issues = weight * jsonBytes(value) <= BOUNDED_WORK ? judge(value) : limited(value, ms);
-    budget.left -= cpuUsedMs() - began;
-    return issues;
   };
 }

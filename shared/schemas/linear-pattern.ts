@@ -169,7 +169,7 @@ class Reader {
 
 const sentence = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-function read(pattern: string): LinearPattern {
+function read(pattern: string, most: number): LinearPattern {
   if (pattern.length > MAX_CHARS) throw new Unusable(`may have at most ${MAX_CHARS} characters`);
   try {
     RegExp(pattern, "u");
@@ -177,7 +177,7 @@ function read(pattern: string): LinearPattern {
     throw new Unusable(`is no regular expression: ${sentence(error).replace(/^Invalid regular expression: /, "")}`);
   }
   const { out, size } = new Reader(pattern).alternatives();
-  if (size > MAX_SIZE) throw new Unusable("is too large");
+  if (size > most) throw new Unusable("is too large");
   try {
     const compiled = RE2JS.compile(out);
     return { size, test: (text) => compiled.test(text) };
@@ -186,10 +186,10 @@ function read(pattern: string): LinearPattern {
   }
 }
 
-/** The pattern, or what keeps it from being matched in linear time: a text that goes on after its name. */
-export function linearPattern(pattern: string): LinearPattern | string {
+/** The pattern, or what keeps it from being matched in linear time: a text that goes on after its name. `most`: instructions of its program. */
+export function linearPattern(pattern: string, most = MAX_SIZE): LinearPattern | string {
   try {
-    return read(pattern);
+    return read(pattern, most);
   } catch (error) {
     if (error instanceof Unusable) return error.message;
     throw error;

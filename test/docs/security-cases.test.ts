@@ -58,6 +58,8 @@ S18: a listed number in another spelling
 S19: patterns that backtrack for ever
   test/config/rules/payload-validation.test.ts: a pattern that would backtrack for ever is judged in linear time
   test/shared/schemas/client-schema.test.ts: a schema with very many faults ends in a fault
+  test/shared/schemas/tenant-schemas.test.ts: that take long hold nobody else up, and end when their request's time is used up
+  test/conversation/session/conversation-session.test.ts: are checked elsewhere; %s
   test/conversation/dialogue/template-issues.test.ts: no usable pattern takes long
 S20: private addresses in every spelling
   test/shared/egress/egress-agent.test.ts: %s is refused before, by name, and when connecting

@@ -5,9 +5,13 @@ import { isUuid } from "../../../shared/ids.ts";
 import type { ConfigurationDoc } from "../configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
 import { settingsOf } from "../plans/call-plans.ts";
-import { checkBudget, type Check, type CheckBudget } from "../../../shared/schemas/client-schema.ts";
-import type { CheckTurns } from "./check-turns.ts";
-import { payloadCheck } from "../rules/payload-validation.ts";
+import {
+  checkBudget,
+  type CheckBudget,
+  type TenantCheck,
+  type TenantSchemas,
+} from "../../../shared/schemas/tenant-schemas.ts";
+import { ofPayload, payloadSchema, type PayloadSchema } from "../rules/payload-validation.ts";
 import { versionId } from "../templates/template-records.ts";
 import type { TemplateDoc } from "../templates/templates.model.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
@@ -21,6 +25,11 @@ type Resolved = ResultOf<"config.resolveForPush">;
 interface PushTarget {
   template: TemplateDoc;
   configuration: ConfigurationDoc | undefined;
+}
+
+/** How a template version's payloads are checked; null: they are not. */
+interface PayloadCheck {
+  by: (Pick<PayloadSchema, "seen"> & { check: TenantCheck }) | null;
 }
 
 /** Where a push finds its template and has its payload validated. */
@@ -91,14 +100,16 @@ const foundPush = (push: Push, { template, configuration }: PushTarget): FoundPu
 
 /** The push, or why it is refused, once its payload was checked in the turn of its tenant. */
 async function checkedPush<P extends FoundPush>(
-  turns: CheckTurns,
+  schemas: TenantSchemas,
   found: P,
-  check: Check,
+  { by }: PayloadCheck,
   budget: CheckBudget,
 ): Promise<P | Refusal> {
+  if (by === null) return found;
   const { push, merchant_id } = found;
   const owner = { reseller_id: push.reseller_id, merchant_id };
-  return payloadRefusal(await turns.take(owner, () => check(push.payload, budget))) ?? found;
+  const issues = await schemas.issuesOf(owner, by.check, by.seen(push.payload), budget);
+  return payloadRefusal(issues && ofPayload(issues)) ?? found;
 }
 
 const resolvedOf = ({
@@ -125,15 +136,17 @@ export function pushTargets(
   templates: TemplatesRepository,
   configurations: ConfigurationsRepository,
   default_timezone: string,
-  turns: CheckTurns,
+  schemas: TenantSchemas,
 ): PushTargets {
-  const checks = timedCache<Check>(CHECKS);
+  const checks = timedCache<PayloadCheck>(CHECKS);
   const targets = timedCache<PushTarget>(TARGETS);
 
-  const checkFor = ({ _id, version }: TemplateDoc): Promise<Check | null> =>
-    cached<Check, null>(checks, versionId(_id, version), async () => {
+  const checkFor = ({ _id, version }: TemplateDoc): Promise<PayloadCheck | null> =>
+    cached<PayloadCheck, null>(checks, versionId(_id, version), async () => {
       const record = await templates.version(_id, version);
-      return record && payloadCheck(record.payload_schema);
+      if (!record?.payload_schema) return record && { by: null };
+      const { schema, seen } = payloadSchema(record.payload_schema);
+      return { by: { check: schemas.checkOf(schema), seen } };
     });
   const targetOf = (template_id: string): Promise<PushTarget | null> =>
     cached<PushTarget, null>(targets, template_id.toLowerCase(), async () => {
@@ -144,7 +157,7 @@ export function pushTargets(
     });
 
   /** The template of a push, its payload aside. */
-  async function targetFor(push: Push, bus: Bus): Promise<{ target: PushTarget; check: Check } | Refusal> {
+  async function targetFor(push: Push, bus: Bus): Promise<{ target: PushTarget; check: PayloadCheck } | Refusal> {
     const target = isUuid(push.template_id) ? await targetOf(push.template_id) : null;
     if (!target) return unknown();
     const { template } = target;
@@ -167,7 +180,7 @@ export function pushTargets(
           known.set(key, finding);
           const one = await finding;
           if ("code" in one) return one;
-          return checkedPush(turns, foundPush(push, one.target), one.check, budget);
+          return checkedPush(schemas, foundPush(push, one.target), one.check, budget);
         }),
       );
       const rulings = (

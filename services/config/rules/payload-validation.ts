@@ -14,17 +14,34 @@ function opened(schema: JsonSchema): JsonSchema {
     : { ...schema, properties: { ...properties, ...Object.fromEntries(missing.map((key) => [key, true])) } };
 }
 
-/** The check of payloads by a template's schema (null: it has none). Issues' paths start with `payload`. */
+/** A template's schema as payloads are held against it. */
+export interface PayloadSchema {
+  schema: JsonSchema;
+  /** What of a payload is checked: fields that the schema never names are not, however deep it closes the object. */
+  seen(payload: unknown): unknown;
+}
+
+/** How payloads are held against a template's schema. */
+export function payloadSchema(schema: JsonSchema): PayloadSchema {
+  const text = JSON.stringify(schema);
+  const unspoken = ALWAYS_ALLOWED.filter((key) => !text.includes(`"${key}"`));
+  return {
+    schema: opened(schema),
+    seen: (payload) =>
+      isRecord(payload)
+        ? Object.fromEntries(Object.entries(payload).filter(([key]) => !unspoken.some((u) => u === key)))
+        : payload,
+  };
+}
+
+/** Issues of what was seen of a payload, with paths that start with `payload`. */
+export const ofPayload = (issues: readonly ValidationIssue[]): ValidationIssue[] =>
+  issues.map((f) => ({ path: f.path ? `payload.${f.path}` : "payload", message: f.message }));
+
+/** The check of payloads by a template's schema (null: it has none), for who has time. Issues' paths start with `payload`. */
 export function payloadCheck(schema: JsonSchema | null): Check {
   if (schema === null) return () => [];
-  const check = checkOf(opened(schema));
-  const text = JSON.stringify(schema);
-  // fields that the schema never names are not checked by it, however deep it closes the object
-  const unspoken = ALWAYS_ALLOWED.filter((key) => !text.includes(`"${key}"`));
-  return (payload, budget): ValidationIssue[] => {
-    const seen = isRecord(payload)
-      ? Object.fromEntries(Object.entries(payload).filter(([key]) => !unspoken.some((u) => u === key)))
-      : payload;
-    return check(seen, budget).map((f) => ({ path: f.path ? `payload.${f.path}` : "payload", message: f.message }));
-  };
+  const own = payloadSchema(schema);
+  const check = checkOf(own.schema);
+  return (payload) => ofPayload(check(own.seen(payload)));
 }

@@ -3,7 +3,7 @@ import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { jsonBytes } from "../../../shared/json.ts";
 import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
 import { toE164 } from "../../../shared/phone.ts";
-import { schemaIssues } from "../../../shared/schemas/client-schema.ts";
+import { schemaIssues, type JsonSchema } from "../../../shared/schemas/client-schema.ts";
 import { requestIssues } from "./request-secrets.ts";
 import { leadsOn, transitionIssues } from "./flow-transition-validation.ts";
 import { endIssues, roadIssues } from "./flow-reachability.ts";
@@ -113,12 +113,15 @@ function httpIssues(fn: FlowFunction, path: string): ValidationIssue[] {
   ];
 }
 
-function parameterIssues(fn: FlowFunction, path: string): ValidationIssue[] {
+/** What is wrong with a schema of a client at a path of the template. */
+export type SchemaVerdict = (schema: JsonSchema, path: string) => ValidationIssue[];
+
+function parameterIssues(fn: FlowFunction, path: string, verdict: SchemaVerdict): ValidationIssue[] {
   const at = `${path}.parameters`;
   const properties = fn.parameters?.["properties"];
   const known = typeof properties === "object" && properties !== null ? properties : {};
   return [
-    ...(fn.parameters === undefined ? [] : schemaIssues(fn.parameters, at)),
+    ...(fn.parameters === undefined ? [] : verdict(fn.parameters, at)),
     ...(fn.parameters === undefined || fn.parameters["type"] === "object"
       ? []
       : [{ path: `${at}.type`, message: "must be object: a function takes named arguments" }]),
@@ -135,7 +138,7 @@ function parameterIssues(fn: FlowFunction, path: string): ValidationIssue[] {
   ];
 }
 
-function functionIssues(t: TemplateInput): ValidationIssue[] {
+function functionIssues(t: TemplateInput, verdict: SchemaVerdict): ValidationIssue[] {
   const variables = variablesOf(t);
   return functionsOf(t).flatMap(({ path, fn }) => [
     ...(leadsNowhere(fn)
@@ -144,16 +147,16 @@ function functionIssues(t: TemplateInput): ValidationIssue[] {
     ...transferIssues(fn, path, variables),
     ...httpIssues(fn, path),
     ...digitsIssues(fn, path),
-    ...parameterIssues(fn, path),
+    ...parameterIssues(fn, path, verdict),
   ]);
 }
 
-function payloadSchemaIssues(t: TemplateInput): ValidationIssue[] {
+function payloadSchemaIssues(t: TemplateInput, verdict: SchemaVerdict): ValidationIssue[] {
   if (t.payload_schema === undefined) return [];
   const type = t.payload_schema["type"];
   const takesObjects = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
   return [
-    ...schemaIssues(t.payload_schema, "payload_schema"),
+    ...verdict(t.payload_schema, "payload_schema"),
     ...(takesObjects ? [] : [{ path: "payload_schema.type", message: "must be object: a payload is one" }]),
   ];
 }
@@ -181,14 +184,34 @@ function isLanguage(tag: string): boolean {
   }
 }
 
-/** Everything that keeps a template from working, at once, each with its path. None: it can be saved. */
-export function templateIssues(t: TemplateInput): ValidationIssue[] {
+function sizeIssues(t: TemplateInput): ValidationIssue[] {
   if (Buffer.byteLength(JSON.stringify(t)) > MAX_TEMPLATE_BYTES)
     return [{ path: "", message: `the template must be at most ${MAX_TEMPLATE_BYTES} bytes of JSON` }];
   if (jsonBytes(t) > TEMPLATE_BYTES)
     return [{ path: "nodes", message: `a template may have at most ${TEMPLATE_BYTES / 1024} KiB as JSON` }];
-  if (functionsOf(t).length > MAX_FUNCTIONS)
-    return [{ path: "nodes", message: `all nodes together may have at most ${MAX_FUNCTIONS} functions` }];
+  return functionsOf(t).length > MAX_FUNCTIONS
+    ? [{ path: "nodes", message: `all nodes together may have at most ${MAX_FUNCTIONS} functions` }]
+    : [];
+}
+
+/** The JSON Schemas of a template that are to be looked at, each with its path. */
+export const schemasOf = (t: TemplateInput): { schema: JsonSchema; path: string }[] =>
+  sizeIssues(t).length > 0
+    ? []
+    : [
+        ...functionsOf(t).flatMap(({ path, fn }) =>
+          fn.parameters === undefined ? [] : [{ schema: fn.parameters, path: `${path}.parameters` }],
+        ),
+        ...(t.payload_schema === undefined ? [] : [{ schema: t.payload_schema, path: "payload_schema" }]),
+      ];
+
+/**
+ * Everything that keeps a template from working, at once, each with its path. None: it can be saved. `verdict`: of each of `schemasOf`, where the caller has it
+ * already; looking at one here may take a while.
+ */
+export function templateIssues(t: TemplateInput, verdict: SchemaVerdict = schemaIssues): ValidationIssue[] {
+  const large = sizeIssues(t);
+  if (large.length > 0) return large;
   return [
     ...nameIssues(t),
     ...roadIssues(t),
@@ -198,10 +221,10 @@ export function templateIssues(t: TemplateInput): ValidationIssue[] {
         ? [{ path: `nodes.${i}`, message: `${n.name} has neither say nor prompt, so there is nothing to talk about` }]
         : [],
     ),
-    ...functionIssues(t),
+    ...functionIssues(t, verdict),
     ...transitionIssues(t),
     ...outcomeIssues(t),
-    ...payloadSchemaIssues(t),
+    ...payloadSchemaIssues(t, verdict),
     ...variableIssues(t),
     ...evaluatorIssues(t),
     ...(t.language === undefined || isLanguage(t.language)
@@ -219,8 +242,8 @@ export const templateWarnings = (
 ): ValidationIssue[] => [...endIssues(t), ...outcomeIssues(t)].slice(0, MAX_WARNINGS);
 
 /** Whether a template can work. TEMPLATE_INVALID lists everything that keeps it from it. */
-export function requireValidTemplate(t: TemplateInput): void {
-  const errors = templateIssues(t);
+export function requireValidTemplate(t: TemplateInput, verdict: SchemaVerdict): void {
+  const errors = templateIssues(t, verdict);
   if (errors.length > 0)
     fail(
       "TEMPLATE_INVALID",

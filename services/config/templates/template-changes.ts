@@ -3,8 +3,9 @@ import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import type { TemplatePatch, TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { fail } from "../../../shared/errors.ts";
+import type { TenantSchemas } from "../../../shared/schemas/tenant-schemas.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
-import { requireValidTemplate } from "../rules/template-validation.ts";
+import { requireValidTemplate, schemasOf } from "../rules/template-validation.ts";
 import { secretsOfFunctions } from "../rules/template-variables.ts";
 import { unknownSecrets } from "../secrets/client-secrets.ts";
 import type { ClientSecretsRepository } from "../secrets/client-secrets.repository.ts";
@@ -20,10 +21,28 @@ const MAX_LOST_RACES = 20;
 export const templateNotFound = (): never =>
   fail("TEMPLATE_NOT_FOUND", "There is no such template, or it is not yours; list yours with GET /templates.");
 
-/** What templates are written to, and the secrets that their functions may use. */
+/** What templates are written to, the secrets that their functions may use, and what looks at their schemas. */
 export interface TemplateStores {
   templates: TemplatesRepository;
   secrets: ClientSecretsRepository;
+  schemas: TenantSchemas;
+}
+
+/** Whether a template can work. TEMPLATE_INVALID, RATE_LIMITED. */
+async function requireValid(
+  schemas: TenantSchemas,
+  owner: Owner,
+  template: Parameters<typeof requireValidTemplate>[0],
+): Promise<void> {
+  const placed = schemasOf(template);
+  const found = await schemas.issuesIn(owner, placed);
+  if (found === null)
+    fail(
+      "RATE_LIMITED",
+      "Looking at the schemas of your merchant or reseller takes more time than one tenant may have; make them simpler, or save more slowly. Nothing was saved.",
+    );
+  const issues = new Map(placed.map(({ path }, i) => [path, found[i] ?? []]));
+  requireValidTemplate(template, (_schema, path) => issues.get(path) ?? []);
 }
 
 /** Whether the owner has the secrets that the functions use. TEMPLATE_INVALID. */
@@ -39,17 +58,17 @@ async function requireSecrets(
     });
 }
 
-/** Saves a new template as version 1. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, TEMPLATE_INVALID. */
+/** Saves a new template as version 1. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, TEMPLATE_INVALID, RATE_LIMITED. */
 export async function createTemplate(
   deps: ServiceDeps,
-  { templates, secrets }: TemplateStores,
+  { templates, secrets, schemas }: TemplateStores,
   bus: Bus,
   { by, template }: ParamsOf<"config.createTemplate">,
 ): Promise<TemplateRecord> {
   const owner = { reseller_id: template.reseller_id, merchant_id: template.merchant_id ?? null };
   mayOwn(by, owner);
   await requireOwner(bus, owner);
-  requireValidTemplate(template);
+  await requireValid(schemas, owner, template);
   await requireSecrets(secrets, owner, template);
   const record = newRecord(deps.ids.uuid(), template, deps.clock.now());
   await templates.create(record);
@@ -82,14 +101,14 @@ const onlySwitches = (patch: TemplatePatch): boolean => Object.keys(patch).every
 /** One try at a new version; null: another save came first. A version whose writer died before it became current is made current on the way. */
 async function tryVersion(
   deps: ServiceDeps,
-  { templates, secrets }: TemplateStores,
+  { templates, secrets, schemas }: TemplateStores,
   by: By,
   head: TemplateDoc,
   patch: TemplatePatch,
 ): Promise<TemplateRecord | null> {
   const was = (await templates.version(head._id, head.version)) ?? templateNotFound();
   const written = patchedTemplate({ ...was, is_active: head.is_active }, patch);
-  requireValidTemplate(written);
+  await requireValid(schemas, head, written);
   if (patch.nodes ?? patch.global_functions) await requireSecrets(secrets, head, written);
   const record = nextRecord(head, was, written, deps.clock.now());
   if (await templates.addVersion(record)) {
@@ -127,7 +146,7 @@ async function save(
 
 /**
  * Saves a changed template as a new version; a change of is_active alone makes none. The whole is judged, not only the change.
- * FORBIDDEN, TEMPLATE_NOT_FOUND, TEMPLATE_INVALID, BUSY.
+ * FORBIDDEN, TEMPLATE_NOT_FOUND, TEMPLATE_INVALID, RATE_LIMITED, BUSY.
  */
 export async function changeTemplate(
   deps: ServiceDeps,

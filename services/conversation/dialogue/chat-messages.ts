@@ -26,4 +26,6 @@ export interface ModelCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
+  /** What is wrong with the arguments, where that took time to tell; absent: the flow tells at once. */
+  readonly faults?: readonly string[];
 }

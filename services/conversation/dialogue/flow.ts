@@ -2,8 +2,8 @@ import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
 import type { FlowFunction, FlowNode, TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 
-/** What is wrong with the arguments of a call; empty when they fit. Injected: compiling schemas is not the dialogue's work. */
-export type ArgumentCheck = (called: FlowFunction, args: Readonly<Record<string, unknown>>) => readonly string[];
+/** What is wrong with the arguments of a call, empty when they fit; null: it takes time to tell, so the call brings it along (`ModelCall.faults`). Injected: compiling schemas is not the dialogue's work. */
+export type ArgumentCheck = (called: FlowFunction, args: Readonly<Record<string, unknown>>) => readonly string[] | null;
 
 /** A compiled template version: what the dialogue knows beside the state. */
 export interface Flow {

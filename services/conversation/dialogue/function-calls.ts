@@ -23,6 +23,8 @@ import { render, renderJson } from "../../../shared/placeholders.ts";
 
 const MAX_ARGUMENT_CHARS = 8000;
 const MAX_RESULT_CHARS = 4000;
+/** What a call is refused with whose arguments nobody could check in time. */
+export const UNCHECKED = "the arguments take too long to check";
 const DIGITS = /^[0-9*#w]{1,32}$/;
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -138,6 +140,21 @@ function sendDtmf(flow: Flow, s: DialogueState, id: string, called: FlowFunction
   return { step: { ...step, effects: [{ type: "keys", digits }, ...step.effects] }, stays: on };
 }
 
+/** A call of the model with its function and arguments. */
+export interface ReadCall {
+  readonly call: ModelCall;
+  readonly called: FlowFunction;
+  readonly args: Arguments;
+}
+
+/** The calls of an answer whose arguments take time to check; most answers have none. */
+export const callsToCheck = (flow: Flow, node: string, calls: readonly ModelCall[]): ReadCall[] =>
+  calls.flatMap((call) => {
+    const called = functionsIn(flow, node).find((f) => f.name === call.name);
+    const args = readArguments(call.arguments);
+    return called && typeof args !== "string" && flow.check(called, args) === null ? [{ call, called, args }] : [];
+  });
+
 /** Executes one function call of the model's answer. `text` is the answer's text, already spoken. */
 export function callFunction(flow: Flow, before: DialogueState, call: ModelCall, text: string): FunctionResult {
   const called = functionsIn(flow, before.node).find((f) => f.name === call.name);
@@ -160,7 +177,7 @@ export function callFunction(flow: Flow, before: DialogueState, call: ModelCall,
       }`,
     );
   if (typeof args === "string") return refuse(s, call.id, args);
-  const faults = flow.check(called, args);
+  const faults = call.faults ?? flow.check(called, args) ?? [UNCHECKED];
   if (faults.length > 0) return refuse(s, call.id, faults.join("; "));
   const set = takeArguments(flow, s, called, args);
   if (called === BUILT_IN_DO_NOT_CALL) return leaves(endByWish(flow, addResult(s, call.id, { ok: true })));

@@ -139,6 +139,7 @@ export class ConversationSession {
     this.#progress = progressWriter(this.#log, { call_ref });
     this.#loop = new DialogueLoop(template.flow, newDialogue(doc.payload, doc.voicemail_action), {
       perform: (pipeline, effect) => this.#perform(pipeline, effect),
+      judge: (calls) => template.judge(calls),
       progressed: (before, now) => this.#keep(before, now),
       failed: (error) =>
         this.#log.error(

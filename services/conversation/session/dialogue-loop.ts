@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { step } from "../dialogue/dialogue-manager.ts";
 import type { DialogueEvent, DialogueState, Effect } from "../dialogue/dialogue-state.ts";
 import type { Flow } from "../dialogue/flow.ts";
+import { callsToCheck, UNCHECKED, type ReadCall } from "../dialogue/function-calls.ts";
 import type { Clock } from "../../../shared/time/clock.ts";
 import { startTimer } from "../../../shared/time/timer.ts";
 import type { VoicePipeline } from "../pipelines/port.ts";
@@ -10,11 +11,15 @@ import type { VoicePipeline } from "../pipelines/port.ts";
 export interface DialogueHooks {
   /** Carries out one effect; may dispatch the next event at once. */
   perform(pipeline: VoicePipeline, effect: Effect): void;
+  /** What is wrong with the arguments of each call, in order; null: nobody can say in time. */
+  judge(calls: readonly ReadCall[]): Promise<(readonly string[] | null)[]>;
   /** Transcript, path, outcome or the wish not to be called have changed. */
   progressed(before: DialogueState, now: DialogueState): void;
   /** A step or an effect threw: our own error. */
   failed(error: unknown): void;
 }
+
+type Answered = Extract<DialogueEvent, { type: "model_answered" }>;
 
 /** Runs one dialogue against its pipeline: one event at a time, for an effect may lead to the next event at once. */
 export class DialogueLoop {
@@ -24,6 +29,8 @@ export class DialogueLoop {
   readonly #queue: DialogueEvent[] = [];
   #pipeline: VoicePipeline | null = null;
   #state: DialogueState;
+  /** The answer whose calls are being checked: nothing else speaks for it meanwhile. */
+  #unjudged: Answered | null = null;
 
   constructor(flow: Flow, initial: DialogueState, hooks: DialogueHooks) {
     this.#flow = flow;
@@ -47,15 +54,38 @@ export class DialogueLoop {
   }
 
   dispatch(event: DialogueEvent): void {
-    const pipeline = this.#pipeline;
-    this.#queue.push(event.said === undefined && pipeline ? { ...event, said: pipeline.spokenText() } : event);
+    const calls = event.type === "model_answered" ? callsToCheck(this.#flow, this.#state.node, event.calls) : [];
+    if (event.type === "model_answered" && calls.length > 0) void this.#judge(event, calls);
+    else this.#enqueue(event);
+  }
+
+  #enqueue(event: DialogueEvent): void {
+    this.#queue.push(event.said === undefined && this.#pipeline ? { ...event, said: this.#spoken() } : event);
     if (this.#queue.length === 1) this.#drain();
   }
 
   /** The effects that this event would have now; nothing happens. */
   preview(event: DialogueEvent): readonly Effect[] {
-    const said = event.said ?? this.#pipeline?.spokenText() ?? "";
+    const said = event.said ?? this.#spoken();
     return step(this.#flow, this.#state, { ...event, said }).effects;
+  }
+
+  #spoken(): string {
+    const { turn, text } = this.#unjudged ?? { turn: null, text: "" };
+    return turn === this.#state.turn ? text : (this.#pipeline?.spokenText() ?? "");
+  }
+
+  /** An answer waits until its calls' arguments are checked, as if the model had taken longer; what has become of the conversation by then, its turn tells. */
+  async #judge(event: Answered, asked: readonly ReadCall[]): Promise<void> {
+    this.#unjudged = event;
+    const found = await this.#hooks.judge(asked);
+    if (this.#unjudged === event) this.#unjudged = null;
+    const faults = new Map(asked.map(({ call }, i) => [call, found[i] ?? [UNCHECKED]]));
+    const calls = event.calls.map((call) => {
+      const told = faults.get(call);
+      return told === undefined ? call : { ...call, faults: told };
+    });
+    this.#enqueue({ ...event, calls });
   }
 
   /** Resolves at the end of the dialogue. */

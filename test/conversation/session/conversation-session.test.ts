@@ -1,4 +1,7 @@
 import { fail } from "../../../shared/errors.ts";
+import type { CompiledTemplate } from "../../../services/conversation/session/compiled-templates.ts";
+import type { ChatModel } from "../../../services/conversation/providers/port.ts";
+import { testFlow } from "../../fixtures/flow-template.ts";
 import { hold } from "./fixtures/held-conversation.ts";
 
 test("nothing that was said, no name and no number is ever in the log", async () => {
@@ -56,4 +59,58 @@ test("a fault of our own ends the call instead of leaving somebody on a dead lin
   for (let i = 0; i < 40; i++) await t.pass(500);
   await t.session.ended;
   expect(t.named("leads.settle")[0]?.params).toMatchObject({ facts: { talk: { ended_by: "error" } } });
+});
+
+describe("arguments that take time to check", () => {
+  const figures = { text: "", first_token_ms: 1, total_ms: 2, prompt_tokens: 3, completion_tokens: 4, tries: 1 };
+  /** A model that notes something in its first answer, and the conversation with it; the check is over when the test says so. */
+  function noting() {
+    const requests: Parameters<ChatModel["answer"]>[0][] = [];
+    const model: ChatModel = {
+      answer: async (request, { onText }) => {
+        requests.push(request);
+        onText(requests.length === 1 ? "Let me note that." : "I am sorry?");
+        const calls = requests.length === 1 ? [{ id: "c1", name: "note", arguments: '{"text":"blue"}' }] : [];
+        return { ...figures, calls };
+      },
+    };
+    const { promise, resolve } = Promise.withResolvers<(readonly string[] | null)[]>();
+    const judge: CompiledTemplate["judge"] = () => promise;
+    const t = hold({ model, template: { flow: { ...testFlow(), check: () => null }, judge } });
+    return { t, requests, resolve };
+  }
+  const toolAnswers = (requests: readonly Parameters<ChatModel["answer"]>[0][]): string =>
+    JSON.stringify(requests.at(-1)?.messages.filter((m) => m.role === "tool"));
+
+  test.each<[string, readonly string[] | null, string]>([
+    ["their faults are told to the model", ["text is not good"], "text is not good"],
+    ["nothing is carried out where nobody can say in time", null, "too long to check"],
+    ["what fits is carried out", [], "ok"],
+  ])("are checked elsewhere; %s", async (_what, faults, told) => {
+    const { t, requests, resolve } = noting();
+    await t.pass(0);
+    expect(requests).toHaveLength(1);
+    resolve([faults]);
+    await t.pass(0);
+    expect(requests).toHaveLength(2);
+    expect(toolAnswers(requests)).toContain(told);
+    t.events().closed();
+    await t.pass(0);
+    await t.session.ended;
+  });
+
+  test("do not outlast an interruption: what was said stays, and the call is not carried out", async () => {
+    const { t, requests, resolve } = noting();
+    await t.pass(0);
+    t.events().interrupt("Let me");
+    t.events().prompt("Wait, who is this?", true);
+    await t.pass(0);
+    resolve([[]]);
+    await t.pass(0);
+    expect(JSON.stringify(requests.at(-1)?.messages)).toContain("Let me");
+    expect(toolAnswers(requests)).toBe("[]");
+    t.events().closed();
+    await t.pass(0);
+    await t.session.ended;
+  });
 });

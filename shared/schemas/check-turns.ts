@@ -1,6 +1,5 @@
-import { recencyCache } from "../../../shared/cache.ts";
-import { cpuUsedMs } from "../../../shared/process/cpu-limit.ts";
-import type { Clock } from "../../../shared/time/clock.ts";
+import { recencyCache } from "../cache.ts";
+import type { Clock } from "../time/clock.ts";
 
 /** For each ms that a tenant's checks took, so long they rest: a merchant has a quarter of a processor at most, a reseller with all its merchants half. */
 const REST = { merchant: 3, reseller: 1 };
@@ -18,10 +17,10 @@ export interface CheckOwner {
   merchant_id: string | null;
 }
 
-/** Runs checks of what clients wrote, which stop everything else in this process while they run. */
+/** Runs checks of what clients wrote: one after the other of each tenant, wherever they run. */
 export interface CheckTurns {
   /** The result of `check`, once it is the owner's turn; null: its checks have taken so much that this one would wait too long, and it was not done. */
-  take<T>(owner: CheckOwner, check: () => T): Promise<T | null>;
+  take<T>(owner: CheckOwner, check: () => Promise<Checked<T> | null>): Promise<T | null>;
 }
 
 /** One tenant's checks, one after the other. */
@@ -33,7 +32,7 @@ interface Queue {
 }
 
 /** A check's result, and the processor time that it took, ms. */
-interface Done<T> {
+export interface Checked<T> {
   result: T;
   used_ms: number;
 }
@@ -43,8 +42,8 @@ async function inTurn<T>(
   clock: Pick<Clock, "monotonicMs" | "wait">,
   queue: Queue,
   { rest, by }: { rest: number; by: number },
-  next: () => Promise<Done<T> | null>,
-): Promise<Done<T> | null> {
+  next: () => Promise<Checked<T> | null>,
+): Promise<Checked<T> | null> {
   if (queue.waiting >= MAX_WAITING) return null;
   const before = queue.last;
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
@@ -65,10 +64,10 @@ async function inTurn<T>(
 }
 
 /**
- * Turns by merchant and reseller, so that no tenant's schemas and payloads, each within its own limit, together keep the process from what it does for
- * others. All of this process alone. `usedMs`: processor time that this thread has used.
+ * Turns by merchant and reseller, so that no tenant's schemas and payloads, each within its own limit, together keep the thread that checks them from what it
+ * does for others. All of this process alone.
  */
-export function checkTurns(clock: Pick<Clock, "monotonicMs" | "wait">, usedMs = cpuUsedMs): CheckTurns {
+export function checkTurns(clock: Pick<Clock, "monotonicMs" | "wait">): CheckTurns {
   const queues = recencyCache<Queue>({ max: MAX_TENANTS });
   const queueOf = (key: string): Queue => {
     const known = queues.get(key) ?? { rests_until: 0, waiting: 0, last: Promise.resolve() };
@@ -78,12 +77,7 @@ export function checkTurns(clock: Pick<Clock, "monotonicMs" | "wait">, usedMs = 
   return {
     async take({ reseller_id, merchant_id }, check) {
       const by = clock.monotonicMs() + MAX_WAIT_MS;
-      const run = () => {
-        const began = usedMs();
-        const result = check();
-        return Promise.resolve({ result, used_ms: usedMs() - began });
-      };
-      const ofReseller = () => inTurn(clock, queueOf(`reseller ${reseller_id}`), { rest: REST.reseller, by }, run);
+      const ofReseller = () => inTurn(clock, queueOf(`reseller ${reseller_id}`), { rest: REST.reseller, by }, check);
       const done = await (merchant_id === null
         ? ofReseller()
         : inTurn(clock, queueOf(`merchant ${merchant_id}`), { rest: REST.merchant, by }, ofReseller));

@@ -1,4 +1,4 @@
-import { checkTurns } from "../../../services/config/push/check-turns.ts";
+import { checkTurns } from "../../../shared/schemas/check-turns.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 const MERCHANT = { reseller_id: "r", merchant_id: "m" };
@@ -7,14 +7,12 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 /** Turns, and what was checked when (ms), each check taking some processor time while the clock stands for it. */
 function stage() {
   const clock = virtualClock();
-  let used = 0;
   const at: Record<string, number> = {};
-  const turns = checkTurns(clock, () => used);
+  const turns = checkTurns(clock);
   const push = (name: string, takes: number, owner: { reseller_id: string; merchant_id: string | null } = MERCHANT) =>
     turns.take(owner, () => {
-      used += takes;
       at[name] = clock.monotonicMs();
-      return name;
+      return Promise.resolve({ result: name, used_ms: takes });
     });
   const pass = async (ms: number, step = 10) => {
     for (let left = ms; left > 0; left -= step) await clock.advance(step);
@@ -52,12 +50,8 @@ describe("checks of payloads", () => {
   test("go on after one that throws", async () => {
     const { push } = stage();
     const { take } = checkTurns(virtualClock());
-    await expect(
-      take(MERCHANT, () => {
-        throw new Error("broken");
-      }),
-    ).rejects.toThrow("broken");
-    expect(await take(MERCHANT, () => 1)).toBe(1);
+    await expect(take(MERCHANT, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+    expect(await take(MERCHANT, () => Promise.resolve({ result: 1, used_ms: 1 }))).toBe(1);
     expect(await push("next", 1)).toBe("next");
   });
 });
