@@ -5,6 +5,7 @@ import { isRecord } from "../json.ts";
 import type { Log } from "../process/log.ts";
 import { serviceOfNode } from "../process/node-id.ts";
 import type { Clock } from "../time/clock.ts";
+import { hears } from "./rights.ts";
 import { createStallWatch, type StallWatch } from "./stall-watch.ts";
 
 type Packet = Parameters<Transporters.NATS["publish"]>[0];
@@ -34,16 +35,24 @@ const textOf = (payload: unknown, field: string): string | undefined => {
   return typeof value === "string" ? value : undefined;
 };
 
-/** Of the services that a node says it runs, those that its name allows: one that claims another's would be sent that one's requests. */
+const namesIn = (value: unknown): string[] => (isRecord(value) ? Object.keys(value) : []);
+const named = (names: readonly string[]): Record<string, { name: string }> =>
+  Object.fromEntries(names.map((name) => [name, { name }]));
+
+/**
+ * Of the services that a node says it runs, the one that its name allows, by its actions' and events' names alone: one that claims another's would be sent that
+ * one's requests, and what it says of how it is to be called (retries, time limits, breakers) Moleculer would obey.
+ */
 export function ownServices(node: unknown, services: unknown): unknown[] {
   const name = typeof node === "string" ? serviceOfNode(node) : null;
   if (name === null || !Array.isArray(services)) return [];
-  return services.filter(
-    (service: unknown) =>
-      isRecord(service) &&
-      service["name"] === name &&
-      Object.keys(isRecord(service["actions"]) ? service["actions"] : {}).every((a) => a.startsWith(`${name}.`)),
-  );
+  return services.flatMap((service: unknown) => {
+    if (!isRecord(service) || service["name"] !== name) return [];
+    const actions = namesIn(service["actions"]);
+    if (!actions.every((action) => action.startsWith(`${name}.`))) return [];
+    const events = namesIn(service["events"]).filter((event) => hears(name, event));
+    return [{ name, fullName: name, settings: {}, metadata: {}, actions: named(actions), events: named(events) }];
+  });
 }
 
 /** What a transporter is made of, beside its connection. */
