@@ -84,6 +84,7 @@ S26: callbacks sent again, or at another call's address
 S27: media sockets: no token, used tokens, floods
   test/conversation/contract/media-admission.test.ts: a token works once; the signature is checked over the path as asked
   test/conversation/transport/media-server.test.ts: a socket that floods is cut as one that broke off, what is behind it unread; its neighbour goes on
+  test/conversation/transport/media-server.test.ts: %s ends its socket before it is read
   test/conversation/transport/media-server.test.ts: a token that is awaited is let in while strangers
 S28: forged and old webhook events
   test/webhook/rules/signature-and-verdict.test.ts: the reference library accepts it, with either secret of a rotation
@@ -114,6 +115,7 @@ S36: lists and batches without bound
   test/shared/page.test.ts: a page ends where a message is full of what is shown
 S37: a stranger on the bus
   test/e2e/signed-bus.test.ts: nobody is let on the bus without a key
+  test/shared/bus/bus-transporter.test.ts: an action is that of its place, whatever name it gives itself
   test/shared/bus/signed-callers.test.ts: \`by\` alone makes nobody an admin
 S38: requests without bound
   test/shared/egress/network-names.test.ts: names whose servers never answer

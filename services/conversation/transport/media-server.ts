@@ -49,6 +49,8 @@ const REQUEST_MS = 10_000;
 const CHECK_MS = 1000;
 /** Requests looked into at once whose token is not known here: of strangers, or of conversations that another process prepared. */
 const MAX_UNKNOWN = 1000;
+/** Pieces that a message may come in: those without content cost us time, and count in no allowance. */
+const MAX_PIECES = 16;
 const ADDRESS = /^\/media\/([A-Z_]+)\/([0-9a-f]{32})\/?$/;
 
 const isProvider = (word: string): word is Provider => PROVIDERS.some((p) => p === word);
@@ -172,7 +174,12 @@ function upgradeHandler<Ticket>(
 
 /** Starts the WebSocket server that carriers connect to. Rejects when the port is taken. */
 export async function startMediaServer<Ticket>(options: MediaServerOptions<Ticket>): Promise<MediaServer> {
-  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: MAX_FRAME_BYTES });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: MAX_FRAME_BYTES,
+    maxFragments: MAX_PIECES,
+  });
   const stopPings = keepAlive(sockets);
   const { request_ms = REQUEST_MS } = options;
   let refusing = false;

@@ -144,6 +144,31 @@ describe("the media server", () => {
     await server.close();
   });
 
+  const byte = (first: number, second = 0x80) => Buffer.from([first, second, 0, 0, 0, 0]);
+  test.each<[string, Buffer, number]>([
+    ["a frame of four pebibytes, announced", Buffer.from([0x82, 0xff, 0, 0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), 1009],
+    ["a frame above 64 KiB", Buffer.from([0x82, 0xff, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]), 1009],
+    ["a message in more pieces than any carrier makes, without content", Buffer.concat([byte(1), ...Array.from({ length: 16 }, () => byte(0))]), 1008],
+    ["a compressed frame, which was not agreed on", byte(0xc1), 1002],
+    ["a frame without a mask", byte(0x81, 0), 1002],
+    ["a ping in pieces", byte(0x09), 1002],
+  ])("%s ends its socket before it is read", async (_what, frame, code) => {
+    const server = await serverOf({
+      onSocket: (socket) => socket.on("error", () => undefined).on("message", () => heard.push("a message")),
+    });
+    const heard: string[] = [];
+    const socket = connect(server.port, "127.0.0.1");
+    socket.write(
+      `GET ${mediaPath("PROVIDER_ONE", token)} HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`,
+    );
+    await once(socket, "data");
+    socket.write(frame);
+    const [close] = (await once(socket, "data")) as [Buffer];
+    expect([close[0], close.readUInt16BE(2), heard]).toEqual([0x88, code, []]);
+    socket.destroy();
+    await server.close();
+  }); // prettier-ignore
+
   test("a token that is awaited is let in while strangers, more than there is room for, are looked into", async () => {
     const looked: (() => void)[] = [];
     const server = await serverOf({
