@@ -1,6 +1,6 @@
 import type { Condition, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/records/template.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
-import { patternIssue } from "./pattern-validation.ts";
+import { patternIssue, patternsIssue } from "./pattern-validation.ts";
 
 /** What is wrong with the rules of nodes and with their DTMF collections. Pure. */
 
@@ -48,9 +48,17 @@ function ruleIssues(rule: Transition, path: string, node: FlowNode, isLast: bool
   ];
 }
 
+/** A node's patterns are tried one after the other, so together they may take no longer than one. */
+function patternsOfNode(rules: readonly Transition[], path: string): ValidationIssue[] {
+  const patterns = rules.flatMap(({ when }) => [when?.matches ?? [], when?.digits ?? []].flat());
+  const message = patterns.some((p) => patternIssue(p) !== null) ? null : patternsIssue(patterns);
+  return message === null ? [] : [{ path, message: `together ${message}` }];
+}
+
 function nodeIssues(node: FlowNode, path: string): ValidationIssue[] {
   const rules = node.transitions ?? [];
   return [
+    ...patternsOfNode(rules, `${path}.transitions`),
     ...rules.flatMap((rule, i) => ruleIssues(rule, `${path}.transitions.${i}`, node, i === rules.length - 1)),
     ...(node.collection !== undefined && node.collect !== "dtmf"
       ? [{ path: `${path}.collection`, message: "says how keys are gathered, so the node needs collect: dtmf" }]

@@ -50,6 +50,12 @@ export function patternIssue(pattern: string): string | null {
     return `is no regular expression: ${error instanceof Error ? error.message.replace(/^Invalid regular expression: /, "") : String(error)}`;
   }
   const ways = waysThrough(pattern);
-  if (typeof ways === "string") return ways;
-  return ways > MAX_WAYS ? "repeats too many parts: a customer's words could keep the process busy" : null;
+  return typeof ways === "string" ? ways : waysIssue(ways);
 }
+
+const waysIssue = (ways: number): string | null =>
+  ways > MAX_WAYS ? "repeats too many parts: a customer's words could keep the process busy" : null;
+
+/** What is wrong with usable patterns that one value after the other is tried on, all together; null: nothing. */
+export const patternsIssue = (patterns: readonly string[]): string | null =>
+  waysIssue(patterns.map(waysThrough).reduce<number>((sum, ways) => sum + Number(ways), 0));

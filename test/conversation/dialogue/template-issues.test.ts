@@ -73,6 +73,18 @@ describe("what is told of a template before it is saved", () => {
     ],
   ];
   test.each(rows)("%s", (_name, t, expected) => expect(templateIssues(t).map((f) => f.path)).toEqual(expected));
+  test.each([
+    [24, []],
+    [32, ["nodes.0.transitions"]],
+  ])("%i costly patterns of one node count together: each is tried in its turn", (count, expected) => {
+    const rules = Array.from({ length: count }, () => ({
+      when: { variable: "customer", matches: ".*gold.*" },
+      next_node: "b",
+    }));
+    expect(templateIssues(template(rules, { say: "x" }, { variables: ["customer"] })).map((f) => f.path)).toEqual(
+      expected,
+    );
+  });
   test("a node that only a rule leads to is reached", () => {
     expect(templateIssues(template([{ when: { digits: "1" }, next_node: "b" }], {}, { global_functions: [] }))).toEqual(
       [],
