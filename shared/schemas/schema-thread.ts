@@ -11,7 +11,7 @@ const MAX_WAIT_MS = 2000;
 const WALL_TIMES = 16;
 const WALL_MS = 5000;
 /** Memory of the thread; an order that needs more ends it. */
-const MEMORY = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 
 /** A thread for orders. It starts with the first one, and anew after one that ended it. */
 export interface SchemaThread {
