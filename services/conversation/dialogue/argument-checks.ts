@@ -17,7 +17,7 @@ export const argumentSchemas = (
 export const toldFaults = (issues: readonly ValidationIssue[]): string[] =>
   issues.slice(0, MAX_FAULTS_TOLD).map((f) => `${f.path === "" ? "the arguments" : f.path} ${f.message}`);
 
-/** Checks of arguments by the JSON Schemas of a template's functions, for who has time: a conversation has its checks from outside (session/argument-judge.ts). */
+/** Checks of arguments by the JSON Schemas of a template's functions, for who has time: a conversation has its checks from outside (session/compiled-templates.ts). */
 export function argumentChecks(template: TemplateRecord): ArgumentCheck {
   const checks = new Map(argumentSchemas(template).map(([fn, schema]) => [fn, checkOf(schema)]));
   return (called, args) => toldFaults(checks.get(called)?.(args) ?? []);
