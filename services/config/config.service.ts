@@ -10,7 +10,7 @@ import { configurationSchema } from "./configurations/configurations.model.ts";
 import { configurationsRepository } from "./configurations/configurations.repository.ts";
 import { inboundPlans } from "./plans/inbound-plans.ts";
 import { callPlans } from "./plans/call-plans.ts";
-import { pushTargets } from "./push/push-targets.ts";
+import { pushTargets, type PushTargets } from "./push/push-targets.ts";
 import { configReads, shownConfiguration, shownTemplate } from "./config-queries.ts";
 import { changeTemplate, createTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
 import { clientSecrets } from "./secrets/client-secrets.ts";
@@ -18,6 +18,13 @@ import { clientSecretSchema } from "./secrets/client-secrets.model.ts";
 import { clientSecretsRepository } from "./secrets/client-secrets.repository.ts";
 import { templateSchema, versionSchema } from "./templates/templates.model.ts";
 import { templatesRepository } from "./templates/templates.repository.ts";
+
+type Found = Awaited<ReturnType<PushTargets["resolve"]>>[number];
+
+const resolvedOrFail = ([found]: readonly Found[]) =>
+  found === undefined || "code" in found ? failAs(found ?? refusal("INTERNAL", "no answer")) : found;
+const rowOf = (found: Found) =>
+  "code" in found ? { resolved: null, refusal: found } : { resolved: found, refusal: null };
 
 /** Templates with their versions, and call execution configurations. */
 export default service(
@@ -61,18 +68,10 @@ export default service(
           await deleteConfiguration(deps, configurations, bus, params);
           return {};
         },
-        async resolveForPush(push, { bus }) {
-          const [found] = await targets.resolve([push], bus);
-          return found === undefined || "code" in found ? failAs(found ?? refusal("INTERNAL", "no answer")) : found;
-        },
-        async resolveManyForPush({ pushes }, { bus }) {
-          const found = boundedRows(await targets.resolve(pushes, bus));
-          return {
-            results: found.map((one) =>
-              "code" in one ? { resolved: null, refusal: one } : { resolved: one, refusal: null },
-            ),
-          };
-        },
+        resolveForPush: async (push, { bus }) => resolvedOrFail(await targets.resolve([push], bus)),
+        resolveManyForPush: async ({ pushes }, { bus }) => ({
+          results: boundedRows(await targets.resolve(pushes, bus)).map(rowOf),
+        }),
         plans: async ({ template_ids, known }) =>
           known === undefined ? { plans: await plans.plans(template_ids) } : plans.changedPlans(template_ids, known),
         templateVersion: async ({ template_id, version }) =>
