@@ -22,7 +22,7 @@ describe("preparing", () => {
     const again = await world.prepare(stage, { language: "de-DE", voice: "v" });
     expect(again.media_url).not.toBe(p.media_url);
   });
-  test("an unknown template and one whose functions are broken are refused", async () => {
+  test("an unknown template is refused; a function with a broken schema, which can't be saved any more, keeps no call from being made", async () => {
     await expect(
       prepareOne(stage.bus, {
         call_ref: callRef(randomUUID(), 1),
@@ -44,7 +44,7 @@ describe("preparing", () => {
       world.prepare(stage, {
         global_functions: [{ name: "f", description: "d", parameters: { properties: { a: { type: "wat" } } } }],
       }),
-    ).rejects.toMatchObject({ type: "TEMPLATE_INVALID" });
+    ).resolves.toBeDefined();
   });
   test("many at once: each by itself, one look-up for each template version; what can't be prepared spoils nothing", async () => {
     const [known, unknown] = [world.template(), randomUUID()];
