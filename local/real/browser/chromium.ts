@@ -4,14 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { isRecord } from "../../../shared/json.ts";
-import { resampled } from "../../speech/utterances.ts";
-import { pcmOf, writeWav } from "../../speech/wav.ts";
+import { writeWav } from "../../speech/wav.ts";
 import { connectDevTools, type DevTools } from "./devtools.ts";
+import { BROWSER_RATE, EvaluatedPage, TAP } from "./page.ts";
 
-/** Sound of the microphone and of what was played, samples a second. */
-export const BROWSER_RATE = 48_000;
 const START_MS = 60_000;
-const POLL_MS = 50;
 /** Runs without a window and without asking anything; everything else is as a person has it. */
 const FLAGS = [
   "--headless=new",
@@ -24,51 +21,13 @@ const FLAGS = [
   "--autoplay-policy=user-gesture-required",
   "--remote-debugging-port=0",
 ];
-/** Keeps all that reaches the loudspeaker of a page, and the JSON that comes over its last WebSocket. */
-const TAP = `(() => {
-  window.received = [];
-  window.WebSocket = class extends WebSocket {
-    constructor(...how) {
-      super(...how);
-      window.socket = this;
-      this.addEventListener("message", ({ data }) => typeof data === "string" && window.received.push(JSON.parse(data)));
-    }
-  };
-  const connect = AudioNode.prototype.connect;
-  window.played = { rate: 0, blocks: [] };
-  AudioNode.prototype.connect = function (to, ...rest) {
-    if (to instanceof AudioDestinationNode) {
-      const tap = this.context.createScriptProcessor(16384, 1, 1);
-      window.played.rate = this.context.sampleRate;
-      tap.onaudioprocess = ({ inputBuffer }) => window.played.blocks.push(Int16Array.from(inputBuffer.getChannelData(0), (s) => s * 32767));
-      connect.call(this, tap);
-      connect.call(tap, to);
-    }
-    return connect.call(this, to, ...rest);
-  };
-})();`;
-/** The sound that was kept, as base64: a long one does not fit into the arguments of one call. */
-const READ_TAP = `(() => {
-  const bytes = window.played.blocks.flatMap((block) => [...new Uint8Array(block.buffer)]);
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return { rate: window.played.rate, pcm: btoa(text) };
-})()`;
-
 /** A page under a person's hands. */
-export interface Page {
-  evaluate(expression: string): Promise<unknown>;
+export interface Page extends EvaluatedPage {
   /** Clicks as a mouse does, so that the browser takes it for a person's. */
   click(selector: string): Promise<void>;
   press(key: string): Promise<void>;
-  /** The text of an element; "": there is none. */
-  text(selector: string): Promise<string>;
-  /** Waits until the expression is true. */
-  until(what: string, expression: string, limitMs: number): Promise<void>;
   reload(): Promise<void>;
   close(): Promise<void>;
-  /** What was played so far, at BROWSER_RATE. */
-  played(): Promise<Int16Array>;
   /** A PNG of a screen of this size. */
   screenshot(width: number, height: number): Promise<Buffer>;
 }
@@ -92,12 +51,13 @@ export interface ChromiumOptions {
 
 const textIn = (of: Record<string, unknown>, name: string): string => String(of[name] ?? "");
 
-class DrivenPage implements Page {
+class DrivenPage extends EvaluatedPage implements Page {
   readonly #tools: DevTools;
   readonly #target: string;
   readonly #session: string;
 
   constructor(tools: DevTools, target: string, session: string) {
+    super();
     this.#tools = tools;
     this.#target = target;
     this.#session = session;
@@ -115,11 +75,7 @@ class DrivenPage implements Page {
   }
 
   async click(selector: string): Promise<void> {
-    const at = await this.evaluate(
-      `(() => { const { x, y, width, height } = document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect(); return { x: x + width / 2, y: y + height / 2 }; })()`,
-    );
-    if (!isRecord(at)) throw new Error(`there is no ${selector} to click`);
-    const mouse = { x: at["x"], y: at["y"], button: "left", clickCount: 1 };
+    const mouse = { ...(await this.middleOf(selector)), button: "left", clickCount: 1 };
     for (const type of ["mousePressed", "mouseReleased"])
       await this.ask("Input.dispatchMouseEvent", { type, ...mouse });
   }
@@ -131,19 +87,6 @@ class DrivenPage implements Page {
       await this.ask("Input.dispatchKeyEvent", { type, key, code: key, ...enter, ...tab });
   }
 
-  async text(selector: string): Promise<string> {
-    return String(await this.evaluate(`(document.querySelector(${JSON.stringify(selector)}) || {}).textContent || ""`));
-  }
-
-  async until(what: string, expression: string, limitMs: number): Promise<void> {
-    for (const end = performance.now() + limitMs; ;) {
-      // a page that is being loaded has nothing to evaluate in
-      if ((await this.evaluate(expression).catch(() => false)) === true) return;
-      if (performance.now() > end) throw new Error(`waited ${limitMs} ms in vain for: ${what}`);
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-    }
-  }
-
   async reload(): Promise<void> {
     await this.ask("Page.reload");
     await this.until("the page to be loaded", `document.readyState === "complete"`, START_MS);
@@ -153,14 +96,6 @@ class DrivenPage implements Page {
     await this.#tools.ask("Target.closeTarget", { targetId: this.#target });
   }
 
-  async played(): Promise<Int16Array> {
-    const kept = await this.evaluate(READ_TAP);
-    if (!isRecord(kept)) return new Int16Array();
-    const pcm = pcmOf(Buffer.from(textIn(kept, "pcm"), "base64"));
-    const rate = Number(kept["rate"]);
-    return rate === BROWSER_RATE || rate === 0 ? pcm : resampled(pcm, Math.round((pcm.length * BROWSER_RATE) / rate));
-  }
-
   async screenshot(width: number, height: number): Promise<Buffer> {
     const screen = { width, height, deviceScaleFactor: 2, mobile: true };
     await this.ask("Emulation.setDeviceMetricsOverride", screen);
@@ -168,8 +103,8 @@ class DrivenPage implements Page {
   }
 }
 
-/** The address of its DevTools, which it prints when it has started. */
-const addressOf = (child: ChildProcess, program: string): Promise<string> =>
+/** The address that a browser prints, behind this word, when it has started. */
+export const addressOf = (child: ChildProcess, program: string, word: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const late = setTimeout(() => reject(new Error(`${program} did not start in time`)), START_MS);
     const said: string[] = [];
@@ -177,7 +112,7 @@ const addressOf = (child: ChildProcess, program: string): Promise<string> =>
     child.once("exit", (status) => reject(new Error(`${program} ended with status ${status}: ${said.join(" ")}`)));
     if (child.stderr)
       createInterface({ input: child.stderr }).on("line", (line) => {
-        const [, url] = /^DevTools listening on (ws:\S+)/.exec(line) ?? [];
+        const [, url] = new RegExp(`^${word} listening on (ws:\\S+)`).exec(line) ?? [];
         if (url === undefined) return void said.push(line);
         clearTimeout(late);
         resolve(url);
@@ -220,7 +155,7 @@ export async function startChromium({
   const signal = (name: NodeJS.Signals): void => {
     if (child.pid !== undefined) process.kill(-child.pid, name);
   };
-  const tools = await connectDevTools(await addressOf(child, program));
+  const tools = await connectDevTools(await addressOf(child, program, "DevTools"));
   const { product } = await tools.ask("Browser.getVersion");
   return {
     version: String(product),

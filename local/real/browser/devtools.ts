@@ -5,7 +5,7 @@ import { isRecord, recordIn } from "../../../shared/json.ts";
 const COMMAND_MS = 60_000;
 const MAX_PAYLOAD_BYTES = 268_435_456;
 
-/** Sends commands of the DevTools protocol to one target. */
+/** Sends commands of the DevTools protocol, or of WebDriver BiDi, whose messages have the same form. */
 export interface DevTools {
   /** Rejects with what the browser says, and where it does not answer in time. */
   ask(method: string, params?: object, session?: string): Promise<Record<string, unknown>>;
@@ -22,7 +22,8 @@ export async function connectDevTools(url: string): Promise<DevTools> {
     const one = waiting.get(Number(message?.["id"]));
     if (!one) return;
     const { error, result } = message ?? {};
-    if (isRecord(error)) one.failed(new Error(`the browser refuses it: ${String(error["message"])}`));
+    const said = isRecord(error) ? error["message"] : message?.["message"];
+    if (error !== undefined) one.failed(new Error(`the browser refuses it: ${String(said)}`));
     else one.done(isRecord(result) ? result : {});
   });
   socket.on("close", () => {

@@ -26,6 +26,7 @@ const WORDS = {
   NotFoundError: "No microphone was found. Connect one, then press the button again.",
   NotReadableError: "The microphone is in use by another program. Close it, then press the button again.",
   MICROPHONE: "The microphone can't be used. Check it, then press the button again.",
+  LOUDSPEAKER: "No loudspeaker can be used. Connect one, then press the button again.",
   BROWSER: "This browser can't be used here: the page must be opened over https, in a current browser.",
   NETWORK: "There is no network. Check it, then press the button again.",
   CONNECTION: "The connection can't be made. Check your network, then try again.",
@@ -76,7 +77,13 @@ async function openMedia() {
     });
   const context = new AudioContext();
   await context.audioWorklet.addModule(new URL("audio.js", import.meta.url));
-  await context.resume();
+  // without a loudspeaker some browsers wait for ever
+  const plays = context.resume().then(() => true);
+  if (!(await Promise.race([plays, new Promise((resolve) => setTimeout(resolve, ANSWER_MS, false))]))) {
+    for (const track of stream.getTracks()) track.stop();
+    void context.close();
+    throw new SessionError("LOUDSPEAKER");
+  }
   const microphone = new AudioWorkletNode(context, "microphone", { numberOfOutputs: 0 });
   const loudspeaker = new AudioWorkletNode(context, "loudspeaker", { numberOfInputs: 0, outputChannelCount: [1] });
   context.createMediaStreamSource(stream).connect(microphone);
@@ -246,6 +253,8 @@ export class Session extends EventTarget {
   }
 
   #finish(message) {
+    // who has left is not told that it is over
+    if (this.state === "ended") return;
     this.#enter("ended", message);
     this.release();
   }

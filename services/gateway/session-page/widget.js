@@ -2,7 +2,7 @@
 import { join } from "./session.js";
 
 const STYLE =
-  "button{font:inherit;min-height:2.75rem;min-width:2.75rem;padding:.5rem 1rem;cursor:pointer}p{margin:.5rem 0}";
+  ":host{display:inline-block}button{font:inherit;min-height:2.75rem;min-width:2.75rem;padding:.5rem 1rem;cursor:pointer}p{margin:.5rem 0}";
 
 class CallagentTalk extends HTMLElement {
   connectedCallback() {

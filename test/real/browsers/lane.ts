@@ -1,14 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  BROWSER_RATE,
-  startChromium,
-  type Chromium,
-  type ChromiumOptions,
-  type Page,
-} from "../../../local/real/browser/chromium.ts";
+import { startChromium, type Chromium, type ChromiumOptions, type Page } from "../../../local/real/browser/chromium.ts";
 import { CHROMIUM_VARIABLE } from "../../../local/real/browser/browser.ts";
+import { BROWSER_RATE } from "../../../local/real/browser/page.ts";
 import { startProduct, type Product } from "../../../local/harness/product.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { decodeSpeech, encodeSpeech } from "../../../local/speech/modem.ts";

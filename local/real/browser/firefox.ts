@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isRecord } from "../../../shared/json.ts";
+import { addressOf } from "./chromium.ts";
+import { connectDevTools, type DevTools } from "./devtools.ts";
+import { EvaluatedPage, TAP } from "./page.ts";
+
+/** Its microphone is a tone of its own; nobody is asked for leave. */
+const PREFERENCES = {
+  "media.navigator.streams.fake": true,
+  "media.navigator.permission.disabled": true,
+  "media.autoplay.default": 0,
+  "media.autoplay.blocking_policy": 0,
+  "media.getusermedia.audio.processing.platform.enabled": false,
+  "browser.shell.checkDefaultBrowser": false,
+  "datareporting.policy.dataSubmissionEnabled": false,
+  "app.update.enabled": false,
+};
+
+class FirefoxPage extends EvaluatedPage {
+  readonly #tools: DevTools;
+  readonly #context: string;
+
+  constructor(tools: DevTools, context: string) {
+    super();
+    this.#tools = tools;
+    this.#context = context;
+  }
+
+  async evaluate(expression: string): Promise<unknown> {
+    // values of the protocol have forms of their own: as JSON they are what they are
+    const how = { target: { context: this.#context }, awaitPromise: true };
+    const asked = `Promise.resolve(${expression}).then((value) => JSON.stringify(value ?? null))`;
+    const { result, exceptionDetails } = await this.#tools.ask("script.evaluate", { expression: asked, ...how });
+    if (exceptionDetails !== undefined) throw new Error(`the page fails: ${JSON.stringify(exceptionDetails)}`);
+    return isRecord(result) ? (JSON.parse(String(result["value"])) as unknown) : undefined;
+  }
+
+  /** Clicks as a mouse does. */
+  async click(selector: string): Promise<void> {
+    const at = await this.middleOf(selector);
+    const button = { button: 0 };
+    const actions = [
+      { type: "pointerMove", ...at },
+      { type: "pointerDown", ...button },
+      { type: "pointerUp", ...button },
+    ];
+    const mouse = { type: "pointer", id: "mouse", actions };
+    await this.#tools.ask("input.performActions", { context: this.#context, actions: [mouse] });
+  }
+}
+
+/** A running Firefox with one page. */
+export interface Firefox {
+  version: string;
+  page: FirefoxPage;
+  close(): Promise<void>;
+}
+
+/** Starts Firefox with a profile of its own, driven over WebDriver BiDi, at this address. */
+export async function startFirefox(program: string, url: string): Promise<Firefox> {
+  const folder = mkdtempSync(join(tmpdir(), "callagent-firefox-"));
+  const lines = Object.entries(PREFERENCES).map(([name, value]) => `user_pref("${name}", ${String(value)});`);
+  writeFileSync(join(folder, "user.js"), lines.join("\n"));
+  const args = ["--headless", "--no-remote", "--profile", folder, "--remote-debugging-port", "0"];
+  const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"], detached: true });
+  const tools = await connectDevTools(`${await addressOf(child, program, "WebDriver BiDi")}/session`);
+  const { capabilities } = await tools.ask("session.new", { capabilities: {} });
+  const { contexts } = await tools.ask("browsingContext.getTree", {});
+  const [first] = Array.isArray(contexts) ? (contexts as unknown[]) : [];
+  const context = isRecord(first) ? String(first["context"]) : "";
+  await tools.ask("script.addPreloadScript", { functionDeclaration: `() => { ${TAP} }` });
+  await tools.ask("browsingContext.navigate", { context, url, wait: "complete" });
+  return {
+    version: `Firefox ${isRecord(capabilities) ? String(capabilities["browserVersion"]) : ""}`,
+    page: new FirefoxPage(tools, context),
+    async close() {
+      tools.close();
+      const gone = new Promise((resolve) => child.once("exit", resolve));
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+      await gone;
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    },
+  };
+}
