@@ -43,6 +43,9 @@ const LICENCES = new Set([
   "Zlib",
 ]);
 
+/** What a tool may have besides: it asks for the source of changed files where they are passed on, and tools are neither changed nor passed on. */
+const LICENCES_OF_TOOLS = new Set(["MPL-2.0"]);
+
 /** Packages whose manifest has the old `licenses` list, which the lockfile does not take over: read there by hand, for this version alone. */
 const READ_BY_HAND: Readonly<Record<string, string>> = { "base-64@0.1.0": "MIT", "uri-parser@1.0.1": "MIT" };
 
@@ -76,7 +79,7 @@ function faultsOfPackage(folder: string, found: LockedPackage, manifest: Manifes
       `${said} runs a script when it is installed: read it, then name the package in allowScripts of package.json`,
     );
   if (licence === undefined) faults.push(`${said} names no licence`);
-  else if (!mayComeAlong(licence))
+  else if (!mayComeAlong(licence) && !(found.dev === true && LICENCES_OF_TOOLS.has(licence)))
     faults.push(`${said} is under ${licence}, which is not among the licences that may come along`);
   return faults;
 }

@@ -81,6 +81,14 @@ describe("the bill of materials", () => {
   const bill = (): Bill =>
     JSON.parse(execFileSync("npm", ["run", "--silent", "supply:sbom"], { cwd: ROOT, encoding: "utf8" })) as Bill;
 
+  test("MPL-2.0 is for tools alone", () => {
+    const license = "MPL-2.0";
+    expect(faultsOfPackages(lock("node_modules/a", { license, dev: true }), manifest())).toEqual([]);
+    expect(faultsOfPackages(lock("node_modules/a", { license }), manifest())).toEqual([
+      expect.stringMatching(/MPL-2.0, which is not/),
+    ]);
+  });
+
   test("npm run supply:sbom names each package of production once, with hash and licence, and no tool", () => {
     const { bomFormat, specVersion, metadata, components, dependencies } = bill();
     expect([bomFormat, specVersion, metadata.component]).toEqual([
