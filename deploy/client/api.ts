@@ -1789,6 +1789,8 @@ export interface components {
                 readonly backchannels?: readonly string[];
                 readonly phantom_phrases?: readonly string[];
             };
+            /** @enum {unknown} */
+            readonly speaks_first?: "agent" | "callee";
             readonly retry_on?: readonly string[];
             /** @enum {unknown} */
             readonly engine?: "cascade" | "relay" | "realtime";
@@ -1971,6 +1973,8 @@ export interface components {
                 readonly backchannels: readonly string[];
                 readonly phantom_phrases: readonly string[];
             };
+            /** @enum {unknown} */
+            readonly speaks_first?: "agent" | "callee";
             readonly retry_on: readonly string[] | null;
             readonly engine: ("cascade" | "relay" | "realtime") | null;
             readonly models: {
@@ -2162,6 +2166,8 @@ export interface components {
                     readonly backchannels: readonly string[];
                     readonly phantom_phrases: readonly string[];
                 };
+                /** @enum {unknown} */
+                readonly speaks_first?: "agent" | "callee";
                 readonly retry_on: readonly string[] | null;
                 readonly engine: ("cascade" | "relay" | "realtime") | null;
                 readonly models: {
@@ -2353,6 +2359,8 @@ export interface components {
                 readonly backchannels: readonly string[];
                 readonly phantom_phrases: readonly string[];
             };
+            /** @enum {unknown} */
+            readonly speaks_first?: "agent" | "callee";
             readonly retry_on: readonly string[] | null;
             readonly engine: ("cascade" | "relay" | "realtime") | null;
             readonly models: {
@@ -2537,6 +2545,7 @@ export interface components {
                 readonly backchannels?: readonly string[];
                 readonly phantom_phrases?: readonly string[];
             } | null;
+            readonly speaks_first?: ("agent" | "callee") | null;
             readonly retry_on?: readonly string[] | null;
             readonly engine?: ("cascade" | "relay" | "realtime") | null;
             readonly models?: {
@@ -2718,6 +2727,8 @@ export interface components {
                 readonly backchannels: readonly string[];
                 readonly phantom_phrases: readonly string[];
             };
+            /** @enum {unknown} */
+            readonly speaks_first?: "agent" | "callee";
             readonly retry_on: readonly string[] | null;
             readonly engine: ("cascade" | "relay" | "realtime") | null;
             readonly models: {
@@ -2909,6 +2920,8 @@ export interface components {
                     readonly backchannels: readonly string[];
                     readonly phantom_phrases: readonly string[];
                 };
+                /** @enum {unknown} */
+                readonly speaks_first?: "agent" | "callee";
                 readonly retry_on: readonly string[] | null;
                 readonly engine: ("cascade" | "relay" | "realtime") | null;
                 readonly models: {

@@ -1,9 +1,9 @@
 import { clientLedStep } from "./client-led-dialogue.ts";
 import { callFunction, httpDone, transferDone, transferFailed } from "./function-calls.ts";
 import type { ModelCall } from "./chat-messages.ts";
-import { isWishKey, type Flow } from "./flow.ts";
+import { awaitsCallee, isWishKey, type Flow } from "./flow.ts";
 import { withUnheard } from "./opening-notice.ts";
-import { addPending, addSpoken, truncateSpeech } from "./transcript.ts";
+import { addPending, addSpoken, takePending, truncateSpeech } from "./transcript.ts";
 import {
   andThen,
   endByFault,
@@ -37,8 +37,9 @@ import { render } from "../../../shared/placeholders.ts";
 /** The dialogue: state and event in, state and effects out. It knows no audio, no carrier, no clock; every pipeline shares it. */
 
 /** The greeting comes first; the initial node follows at once, unless the greeting asks something: then the answer is awaited. */
-function begin(flow: Flow, s: DialogueState): Step {
-  if (s.node !== "") return none(s);
+function begin(flow: Flow, before: DialogueState): Step {
+  if (before.node !== "") return none(before);
+  const s = takePending(before);
   if (flow.greeting === null) return enterNode(flow, s, flow.initial_node);
   const text = render(flow.greeting, [s.payload]);
   const entered = andThen(say(flow, { ...s, notice: { seq: s.seq, text } }, text), (greeted) =>
@@ -66,6 +67,7 @@ const reopened = (s: DialogueState): DialogueState | null =>
 function callerInput(flow: Flow, before: DialogueState, uttered: CallerInput, said: string): Step {
   if (uttered.content.trim() === "") return none(before);
   const s = addPending({ ...before, user_turns: before.user_turns + 1, reprompts: 0 }, uttered);
+  if (awaitsCallee(flow, s)) return begin(flow, s);
   if (s.closing !== "no") {
     const again = s.mode === "thinking" && said === "" ? reopened(s) : null;
     return again ? think(flow, again) : none(s);
@@ -147,6 +149,7 @@ function wishedByKey(flow: Flow, before: DialogueState, digits: string): Step {
 /** Silence: what was said before it was heard. */
 function idle(flow: Flow, before: DialogueState): Step {
   if (before.mode !== "listening") return none(before);
+  if (awaitsCallee(flow, before)) return begin(flow, before);
   const s = { ...before, open: [] };
   if (s.unheard !== "") return sayUnheard(flow, s);
   const phrases = phrasesFor(flow.language);
@@ -187,10 +190,11 @@ export function step(flow: Flow, state: DialogueState, event: DialogueEvent): St
   const cutOff = state.mode === "thinking" ? addSpoken(state, said) : state;
   switch (event.type) {
     case "started":
-      return begin(flow, state);
+      return flow.callee_first ? none(state) : begin(flow, state);
     case "heard":
       return callerInput(flow, state, { ...speechInput(flow, state, event.text), over: event.over }, said);
     case "stt_failed":
+      if (awaitsCallee(flow, state)) return begin(flow, state);
       return state.mode === "listening" ? modelFailed(flow, state, event.code, "") : none(state);
     case "dtmf":
       if (isWishKey(flow, state.node, event.digits)) return wishedByKey(flow, cutOff, event.digits);

@@ -1,9 +1,13 @@
 import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
 import type { FlowFunction, FlowNode, TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import type { DialogueState } from "./dialogue-state.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 
 /** What is wrong with the arguments of a call, empty when they fit; null: it takes time to tell, so the call brings it along (`ModelCall.faults`). Injected: compiling schemas is not the dialogue's work. */
 export type ArgumentCheck = (called: FlowFunction, args: Readonly<Record<string, unknown>>) => readonly string[] | null;
+
+/** The callee's first words are awaited for so long, where they speak first. People who have picked up speak within two seconds or wait to be spoken to. */
+export const FIRST_WORDS_MS = 2500;
 
 /** A compiled template version: what the dialogue knows beside the state. */
 export interface Flow {
@@ -11,6 +15,8 @@ export interface Flow {
   readonly greeting: string | null;
   /** The voicemail message; null: none. */
   readonly voicemail_message: string | null;
+  /** The callee's first words are awaited before the greeting. */
+  readonly callee_first: boolean;
   readonly initial_node: string;
   readonly nodes: ReadonlyMap<string, FlowNode>;
   readonly global_functions: readonly FlowFunction[];
@@ -28,6 +34,7 @@ export const flowOf = (template: TemplateRecord, check: ArgumentCheck): Flow => 
   language: template.language,
   greeting: template.greeting,
   voicemail_message: template.voicemail_message,
+  callee_first: template.speaks_first === "callee",
   initial_node: template.initial_node,
   nodes: new Map(template.nodes.map((node) => [node.name, node])),
   global_functions: template.global_functions,
@@ -60,6 +67,20 @@ export function functionsIn(flow: Flow, node: string): readonly FlowFunction[] {
 /** Whether DTMF is the key by which they ask not to be called again; where a node collects an entry, it is part of that. */
 export const isWishKey = (flow: Flow, node: string, digits: string): boolean =>
   digits === flow.do_not_call_key && collectionOf(flow, node) === null;
+
+type Whereabouts = Pick<DialogueState, "mode" | "node">;
+
+/** Whether the conversation waits for the callee's first words: nothing of ours has been said. */
+export const awaitsCallee = (flow: Flow, { mode, node }: Whereabouts): boolean =>
+  flow.callee_first && node === "" && mode === "listening";
+
+/** Whether it is the callee's turn. */
+export const isListening = (flow: Flow, s: Whereabouts): boolean =>
+  s.mode === "listening" && (s.node !== "" || awaitsCallee(flow, s));
+
+/** Their silence that counts as idle now, ms. */
+export const idleMs = (flow: Flow, s: Whereabouts, idle_seconds: number): number =>
+  awaitsCallee(flow, s) ? FIRST_WORDS_MS : idle_seconds * MS_PER_SECOND;
 
 /** Whether the customer may interrupt the speech of a node; default true. */
 export const interruptible = (flow: Flow, node: string): boolean => flow.nodes.get(node)?.interruptible ?? true;

@@ -38,8 +38,10 @@ export interface PipelineHost {
   sendDtmf(digits: string): void;
   /** Whether the carrier reports the beep after a voicemail greeting. */
   readonly signals_beep: boolean;
-  /** Silence of the customer, after our speech, that counts as idle. */
+  /** Silence of the customer, after our speech, that counts as idle now. */
   readonly idle_ms: number;
+  /** The conversation waits for the callee's first words, before any of ours. */
+  opening(): boolean;
   /** The effects this event would have now; nothing happens. For preemptive generation. */
   preview(event: DialogueEvent): readonly Effect[];
   /** Language and voice, for recognition and synthesis, and how the template listens. */

@@ -34,11 +34,9 @@ export class FillerTimer {
 
 /** Measures the caller's silence from the end of our speech. */
 export class IdleWatch {
-  readonly #idleMs: number;
   #sinceMs: number;
 
-  constructor(idleMs: number, nowMs: number) {
-    this.#idleMs = idleMs;
+  constructor(nowMs: number) {
     this.#sinceMs = nowMs;
   }
 
@@ -48,12 +46,12 @@ export class IdleWatch {
   }
 
   /**
-   * True when the silence has lasted so long that the caller is idle; it is measured anew then. Words break it, and so does all that
+   * True when the silence has lasted for `idle_ms`, so that the caller is idle; it is measured anew then. Words break it, and so does all that
    * they wait for (`broken`). Sound alone does not: a cough every few seconds, or a loud room, is nobody who answers. Whether it is
    * words is awaited (`undecided`).
    */
-  isIdle(nowMs: number, { broken, undecided }: { broken: boolean; undecided: boolean }): boolean {
-    if (!broken && (undecided || nowMs - this.#sinceMs < this.#idleMs)) return false;
+  isIdle(nowMs: number, idle_ms: number, { broken, undecided }: { broken: boolean; undecided: boolean }): boolean {
+    if (!broken && (undecided || nowMs - this.#sinceMs < idle_ms)) return false;
     this.#sinceMs = nowMs;
     return !broken;
   }

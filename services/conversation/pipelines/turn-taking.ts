@@ -33,11 +33,15 @@ export class TurnTaking {
   /** Ticks since the carrier's last frame. */
   #missed = 0;
   #speaking = false;
-  /** Our first words are not over, and the caller has not had a turn. */
+  /** Our first words are not over, and the caller has not had a turn since they began. */
   #opens = true;
 
   constructor(o: TurnTakingOptions, leg: MediaLeg, host: PipelineHost, format: AudioFormat, idleSinceMs: number) {
-    const hooks = { events: this.#processorEvents(), interrupt: () => this.#interrupt(), opening: () => this.#opens };
+    const hooks = {
+      events: this.#processorEvents(),
+      interrupt: () => this.#interrupt(),
+      opening: () => this.#opens && !host.opening(),
+    };
     const parts = voiceParts(o, { leg, host, format }, hooks);
     this.#now = () => o.clock.monotonicMs();
     this.#host = host;
@@ -48,7 +52,7 @@ export class TurnTaking {
     this.#beep = new VoicemailBeep(o.clock, host.signals_beep, parts.rate, () => host.dispatch({ type: "beep" }));
     this.#dtmf = dtmfCollector(o.clock, (digits) => this.#callerInput({ type: "dtmf", digits }));
     this.#filler = new FillerTimer(o.fillers);
-    this.#idle = new IdleWatch(host.idle_ms, idleSinceMs);
+    this.#idle = new IdleWatch(idleSinceMs);
   }
 
   /** Our speech is audible still, or is being made. */
@@ -97,7 +101,7 @@ export class TurnTaking {
     // ticks are counted, not time: after a standstill of our own its frames are here at once
     if (++this.#missed > DTX_TICKS)
       this.#callerAudio(new Int16Array((this.#parts.rate * FRAME_MS) / MS_PER_SECOND), null);
-    this.#opens &&= this.sounding || !this.#host.listening();
+    this.#opens &&= this.sounding || this.#host.opening() || !this.#host.listening();
     this.#parts.bargeIn.tick();
     this.#processor.tick();
     this.#playout.tick();
@@ -167,7 +171,7 @@ export class TurnTaking {
   #watchIdle(now: number): void {
     const { hasPendingWords, mayBeWords, generating } = this.#processor;
     const broken = this.#ended || this.sounding || hasPendingWords || generating || !this.#host.listening();
-    if (!this.#idle.isIdle(now, { broken, undecided: mayBeWords })) return;
+    if (!this.#idle.isIdle(now, this.#host.idle_ms, { broken, undecided: mayBeWords })) return;
     this.#parts.bargeIn.soundIsNoise();
     this.#processor.forgetTalker();
     this.#playout.commitHeard();
@@ -192,7 +196,7 @@ export class TurnTaking {
     if (cuts && this.sounding && this.#playout.interruptible) this.#interrupt();
     const over = this.sounding;
     if (!over) this.#playout.commitHeard();
-    this.#opens = false;
+    this.#opens &&= this.#host.opening();
     this.#filler.turnEnded(this.#now());
     this.#host.dispatch(over ? { ...event, over } : event);
     if (!this.#processor.generating) this.#filler.cancel();

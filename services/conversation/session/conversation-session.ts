@@ -14,7 +14,7 @@ import {
   type StopReason,
 } from "../dialogue/dialogue-state.ts";
 import { finalAnswer } from "../dialogue/final-answers.ts";
-import { collectionOf } from "../dialogue/flow.ts";
+import { awaitsCallee, collectionOf, idleMs, isListening } from "../dialogue/flow.ts";
 import type { CallEvaluations } from "../evaluation/call-evaluations.ts";
 import type { PipelineHost, SpeechEffect, VoicePipeline } from "../pipelines/port.ts";
 import type { WebRequester } from "../providers/web-request.ts";
@@ -215,11 +215,14 @@ export class ConversationSession {
       dispatch: (event) => this.#dispatch(event),
       finality: (event) => finalAnswer(flow, loop.state, event),
       preview: (event) => loop.preview(event),
-      listening: () => loop.state.mode === "listening" && loop.state.node !== "",
+      listening: () => isListening(flow, loop.state),
+      opening: () => awaitsCallee(flow, loop.state),
       dtmfCollection: () => collectionOf(flow, loop.state.node),
       sendDtmf: (digits) => void this.#external.sendDtmf(digits),
       signals_beep: this.#answered.signals_beep,
-      idle_ms: template.limits.idle_seconds * MS_PER_SECOND,
+      get idle_ms() {
+        return idleMs(flow, loop.state, template.limits.idle_seconds);
+      },
       speechSettings: speechSettingsOf(template),
       ...figuresInLog(this.#log),
     };

@@ -141,6 +141,7 @@ export const TEMPLATE = {
   ...FLOW,
   limits: { max_call_seconds: 600, idle_seconds: 8, max_age_seconds: 604_800 },
   listening: DEFAULT_LISTENING,
+  speaks_first: "agent",
   ...times,
 };
 /** A configuration in full. */

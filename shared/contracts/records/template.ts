@@ -159,6 +159,8 @@ export type Evaluator = Static<typeof Evaluator>;
 /** Seconds the end of a conversation waits for its evaluation where the template says nothing. */
 export const DEFAULT_EVALUATION_WAIT_SECONDS = 2;
 
+const SpeaksFirst = Type.Enum(["agent", "callee"]);
+
 const DoNotCallKey = Type.Enum(["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*", "#"]);
 
 const required = {
@@ -183,6 +185,8 @@ const others = {
   limits: LimitsInput,
   /** Over audio; absent, and each field that is left out: the defaults. */
   listening: ListeningInput,
+  /** callee: the agent waits for the callee's first words, 2.5 s at most, before it greets; absent: the agent speaks at once. */
+  speaks_first: SpeaksFirst,
   /** Outcome words that are tried again; absent: the deployment's own list. */
   retry_on: Type.Array(Text(64), { maxItems: 50 }),
   /** The engine of the conversation; absent: the configuration's, then the deployment's. */
@@ -236,6 +240,8 @@ export const TemplateRecord = Type.Object({
   limits: Type.Object(LimitsFields),
   /** Absent: the defaults; the version before does not have it. */
   listening: Type.Optional(Listening),
+  /** Absent: agent; the version before does not have it. */
+  speaks_first: Type.Optional(SpeaksFirst),
   retry_on: Nullable(Type.Array(UpTo(64))),
   engine: Nullable(EngineEnum),
   models: ModelUses,

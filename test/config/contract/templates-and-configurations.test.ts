@@ -49,6 +49,7 @@ describe("templates", () => {
         backchannels: [],
         phantom_phrases: [],
       },
+      speaks_first: "agent",
       retry_on: null,
       engine: null,
       models: {},

@@ -79,6 +79,7 @@ async function talked(
     dtmfCollection: () => null,
     sendDtmf: () => undefined,
     signals_beep: true,
+    opening: () => false,
     idle_ms: 8000,
     preview: (event) => step(FLOW, state, withSaid(event)).effects,
     speechSettings: { language: "en-US", voice: null, listening: DEFAULT_LISTENING },

@@ -199,6 +199,7 @@ describe("the engine at a machine", () => {
       dispatch: (e) => told.push(e),
       listening: () => false,
       dtmfCollection: () => null,
+      opening: () => false,
       idle_ms: 4000,
       signals_beep: tells_beep,
       sendDtmf: (keys) => pressed.push(keys),

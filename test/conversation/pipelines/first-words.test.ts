@@ -1,3 +1,4 @@
+import { coughPcm } from "../../../local/speech/noises.ts";
 import { unheardSentences } from "../../../services/conversation/dialogue/opening-notice.ts";
 import { testFlow } from "../../fixtures/flow-template.ts";
 import { audioCall, type AudioCall, type AudioCallOptions } from "../fixtures/audio-call.ts";
@@ -50,6 +51,63 @@ describe("the first words of who picks up", () => {
     await c.say("Yes.");
     await c.until(() => c.heard().includes("Very well."));
     expect(turns(c)).toEqual(["Yes."]);
+  });
+});
+
+describe("where the callee speaks first", () => {
+  const flow = testFlow({
+    greeting: GREETING,
+    speaks_first: "callee",
+    initial_node: "ask",
+    global_functions: [],
+    nodes: [{ name: "ask", prompt: "Ask." }],
+  });
+  const awaited = (more: Partial<AudioCallOptions> = {}): AudioCall =>
+    answered({ flow, reply: () => ({ text: QUESTION }), ...more });
+
+  test("the agent greets once they have picked up with a word, and that stands in the transcript", async () => {
+    const c = awaited();
+    await c.pass(1200);
+    expect(c.heard()).toBe("");
+    await c.say("Hello?");
+    await c.until(() => c.heard().includes("for you?"));
+    expect(c.transcript()).toEqual(["user: Hello?", `assistant: ${GREETING}`, `assistant: ${QUESTION}`]);
+  });
+
+  test("their second hello does not cut the greeting", async () => {
+    const c = awaited();
+    await c.say("Hello?");
+    await c.until(() => c.heard().includes("assistant"));
+    await c.say("Hello?");
+    await c.until(() => c.heard().includes("for you?"));
+    expect(c.transcript()).toEqual(["user: Hello?", `assistant: ${GREETING}`, `assistant: ${QUESTION}`]);
+  });
+
+  test("who says nothing is greeted after 2.5 s", async () => {
+    const c = awaited();
+    await c.until(() => c.firstSoundAfter(0) !== null);
+    expect(c.firstSoundAfter(0)).toBeGreaterThanOrEqual(2500);
+    expect(c.firstSoundAfter(0)).toBeLessThan(2800);
+    await c.say("Hello?");
+    await c.until(() => c.heard().includes("for you?"));
+    expect(c.transcript()).toEqual([`assistant: ${GREETING}`, `assistant: ${QUESTION}`]);
+  });
+
+  test("sound without words delays it no longer than it takes to know that", async () => {
+    const c = awaited();
+    await c.pass(2000);
+    await c.sound(coughPcm(900, 8000, 5));
+    await c.until(() => c.heard().includes("Good"), 1500);
+    expect(turns(c)).toEqual([]);
+  });
+
+  test("over the realtime model too", async () => {
+    const server = new ScriptedRealtime({ reply: () => ({ text: QUESTION }), stt_ms: 100, first_ms: 150 });
+    const c = awaited({ processor: server.processor });
+    await c.pass(1200);
+    await c.say("Hello?");
+    await c.until(() => c.heard().includes("for you?"));
+    expect(c.transcript()).toEqual(["user: Hello?", `assistant: ${GREETING}`, `assistant: ${QUESTION}`]);
   });
 });
 

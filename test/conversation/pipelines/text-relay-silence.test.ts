@@ -90,6 +90,7 @@ function open(over: Partial<PipelineHost> = {}) {
     dispatch: (e) => told.push(e),
     listening: () => true,
     dtmfCollection: () => null,
+    opening: () => false,
     idle_ms: 4000,
     sendDtmf: () => undefined,
     signals_beep: true,
