@@ -8,8 +8,8 @@ import type { PipelineHost, SpeechEffect } from "./port.ts";
 import { FillerTimer, IdleWatch } from "./silence-timers.ts";
 import { latencyMeter } from "./turn-latency.ts";
 import { VoicemailBeep } from "./voicemail-beep.ts";
-import { voiceParts, type TurnTakingOptions, type VoiceParts } from "./voice-parts.ts";
-import type { ProcessorEvents, TurnTiming, VoiceProcessor } from "./voice-processor.ts";
+import { voiceParts, type TurnEvents, type TurnTakingOptions, type VoiceParts } from "./voice-parts.ts";
+import type { TurnTiming, VoiceProcessor } from "./voice-processor.ts";
 
 /** No audio for this many ticks (half a second) counts as silence. A shorter gap is network delay: inserted silence would break its words. */
 const DTX_TICKS = 25;
@@ -135,14 +135,11 @@ export class TurnTaking {
     this.#processor.close();
   }
 
-  #processorEvents(): ProcessorEvents {
+  #processorEvents(): TurnEvents {
     return {
-      partialTranscript: (text) => this.#parts.bargeIn.partialTranscript(text),
-      noSpeech: () => this.#parts.bargeIn.noSpeech(),
       turnEnded: (text, timing) => this.#turnEnded(text, timing),
       sttFailed: (code) => {
         this.#host.recordError(code);
-        this.#parts.bargeIn.noSpeech();
         if (!this.#ended && !this.#beep.awaited) this.#host.dispatch({ type: "stt_failed", code });
       },
       ttsFailed: (code) => {

@@ -76,11 +76,14 @@ export interface VoiceParts {
   sendDtmf(digits: string): void;
 }
 
+/** What a processor reports, but for what the barge-in alone is told. */
+export type TurnEvents = Omit<ProcessorEvents, "partialTranscript" | "noSpeech">;
+
 /** Makes the parts, once the leg's format is known. `interrupt`: our speech is to be cut. `opening`: our first words are not over. */
 export function voiceParts(
   o: TurnTakingOptions,
   { leg, host, format }: { leg: MediaLeg; host: PipelineHost; format: AudioFormat },
-  { events, interrupt, opening }: { events: ProcessorEvents; interrupt(): void; opening(): boolean },
+  { events, interrupt, opening }: { events: TurnEvents; interrupt(): void; opening(): boolean },
 ): VoiceParts {
   const { rate } = format;
   const { encode, decode } = codecFor(format.codec);
@@ -96,12 +99,21 @@ export function voiceParts(
   const words = callerWords(language, listening);
   const heard = heardEvents({
     words,
-    events,
+    events: {
+      ...events,
+      partialTranscript: (text) => barge.partialTranscript(text),
+      noSpeech: () => barge.noSpeech(),
+      sttFailed(code) {
+        barge.noSpeech();
+        events.sttFailed(code);
+      },
+    },
     opening: () => opening() && !ASKS.test(playout.spoken),
     isEcho: (text, ended_ms, partial) => isOurs(playout, now() - ended_ms, text, partial),
     discardTurn: () => processor.discardTurn(),
   });
   const processor = o.processor({ host, playout, format, events: heard, now });
+  const barge = bargeInOn(host, words, playout, processor, { now, interrupt });
   return {
     rate,
     playout,
@@ -109,7 +121,7 @@ export function voiceParts(
     recorder,
     decode,
     withoutEcho: (pcm) => echo.heard(pcm, now()),
-    bargeIn: bargeInOn(host, words, playout, processor, { now, interrupt }),
+    bargeIn: barge,
     sendDtmf: dtmfSender(o.dtmf, leg, host, (digits) => processor.playAudio(dtmfTones(digits, rate))),
   };
 }
