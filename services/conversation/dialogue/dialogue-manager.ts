@@ -138,6 +138,12 @@ function modelFailed(flow: Flow, before: DialogueState, code: string, said: stri
   );
 }
 
+/** They said something that nobody knows. */
+function unrecognised(flow: Flow, s: DialogueState, code: string): Step {
+  if (awaitsCallee(flow, s)) return begin(flow, s);
+  return s.mode === "listening" ? modelFailed(flow, s, code, "") : none(s);
+}
+
 /** The key by which they ask not to be called again. Where the call is going to another or ends anyway, it is only noted. */
 function wishedByKey(flow: Flow, before: DialogueState, digits: string): Step {
   const input = dtmfInput(flow, before, digits);
@@ -194,8 +200,7 @@ export function step(flow: Flow, state: DialogueState, event: DialogueEvent): St
     case "heard":
       return callerInput(flow, state, { ...speechInput(flow, state, event.text), over: event.over }, said);
     case "stt_failed":
-      if (awaitsCallee(flow, state)) return begin(flow, state);
-      return state.mode === "listening" ? modelFailed(flow, state, event.code, "") : none(state);
+      return unrecognised(flow, state, event.code);
     case "dtmf":
       if (isWishKey(flow, state.node, event.digits)) return wishedByKey(flow, cutOff, event.digits);
       return callerInput(
