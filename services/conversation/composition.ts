@@ -19,10 +19,12 @@ import { sessionsRepository } from "./session/sessions.repository.ts";
 import { BROWSER } from "../../shared/contracts/records/session.ts";
 import type { PipelineFactory } from "./pipelines/port.ts";
 import { browserSessions, type BrowserSessions } from "./browser/browser-sessions.ts";
+import type { BrowserSocket } from "./browser/browser-leg.ts";
 import { mediaAddresses } from "./browser/media-addresses.ts";
 import type { MediaLeg } from "./transport/port.ts";
 import { standstillWatch } from "./session/standstill-watch.ts";
 import { xmlDrivenConversations } from "./session/xml-driven-conversations.ts";
+import { roomsOfDeployment } from "./rooms/rooms-of-deployment.ts";
 import { StreamLeg } from "./transport/stream-leg.ts";
 import { textRelayLeg } from "./transport/text-relay-leg.ts";
 
@@ -51,15 +53,23 @@ function attachments({ clock, models, beats, browsers, textRelay, audio }: Attac
     }
   };
 
-  return (socket: WebSocket, doc: PlannedSession | null): MediaAttachment => {
-    if (doc === null || doc.engine === "relay") return attachTextLeg(textRelayLeg(socket), textRelay, clock);
-    const open = (template: CompiledTemplate): PipelineFactory<MediaLeg> => audio(template, doc);
-    if (doc.provider !== BROWSER) return attachAudioLeg(new StreamLeg(socket, doc.stream), open, clock, speechOf);
-    const leg = browsers.begin(doc._id, socket);
+  const openFor =
+    (doc: PlannedSession) =>
+    (template: CompiledTemplate): PipelineFactory<MediaLeg> =>
+      audio(template, doc);
+  /** A client of a session: on its own socket, or in a room. `ended`: the session is over. */
+  const browser = (socket: BrowserSocket, doc: PlannedSession, ended?: () => void): MediaAttachment => {
+    const leg = browsers.begin(doc._id, socket, ended);
     const show: MediaAttachment["show"] = ({ transcript, node }) => leg.show(transcript, node);
     const own = { show, tell: leg.tell.bind(leg), hear: leg.hear.bind(leg) };
-    return { ...attachAudioLeg(leg, open, clock, speechOf), ...own };
+    return { ...attachAudioLeg(leg, openFor(doc), clock, speechOf), ...own };
   };
+  const socket = (ws: WebSocket, doc: PlannedSession | null): MediaAttachment => {
+    if (doc === null || doc.engine === "relay") return attachTextLeg(textRelayLeg(ws), textRelay, clock);
+    if (doc.provider === BROWSER) return browser(ws, doc);
+    return attachAudioLeg(new StreamLeg(ws, doc.stream), openFor(doc), clock, speechOf);
+  };
+  return { socket, browser };
 }
 
 /** All parts of the conversation service, wired. `mediaPort`: the media server's port, once it listens. */
@@ -99,16 +109,19 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
   const xmlDriven = xmlDrivenConversations({ ...own, conversations, pipeline: textRelay });
   const warmer = speechCacheWarmer({ clock, speech: (template) => models.cascade(template).speech });
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, mediaPort() ?? env.MEDIA_PORT);
-  const addresses = mediaAddresses({ clock, ids, url });
-  const isFull = (): boolean => conversations.calls() >= MAX_CONVERSATIONS;
-  const preparation = { env, clock, sessions, prepared, templates, warmer, addresses, full: isFull };
-  const browsers = browserSessions({ clock, sessions, prepared, addresses, most: MAX_CONVERSATIONS });
+  const rooms = roomsOfDeployment(deps, () => ({ conversations, browsers, attach: attach.browser }));
+  const expect = (call_ref: string, token: string): void => rooms?.sessions.expect(call_ref, token);
+  const addresses = mediaAddresses({ clock, ids, url, livekit: rooms?.livekit ?? null });
+  const isFull = (): boolean => conversations.calls() >= MAX_CONVERSATIONS || rooms?.sessions.isFull() === true;
+  const preparation = { env, clock, sessions, prepared, templates, warmer, addresses, expect, full: isFull };
+  const browsers = browserSessions({ clock, sessions, prepared, addresses, expect, most: MAX_CONVERSATIONS });
 
   const attach = attachments({ clock, models, beats, browsers, textRelay, audio });
 
   return {
     browsers,
     schemas,
+    rooms: rooms?.sessions ?? null,
     sessions,
     prepared,
     evaluations,
@@ -118,6 +131,6 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
     warmer,
     preparation,
     url,
-    attach,
+    attach: attach.socket,
   };
 }

@@ -123,10 +123,18 @@ export default service(
         alive: ({ call_ref }) => ({ alive: conversations.has(call_ref) }),
         salvage: async ({ call_ref }) => ({ talk: recoveredFacts(await sessions.find(call_ref)) }),
       },
-      events: { "call.ended": ({ call_ref }) => parts.prepared.drop(call_ref) },
+      events: {
+        "room.changed": ({ call_ref }) => parts.rooms?.hint(call_ref),
+        "call.ended": ({ call_ref }) => {
+          parts.prepared.drop(call_ref);
+          // of one under way its conversation ends the room, with its last words
+          if (!conversations.has(call_ref)) parts.rooms?.drop(call_ref);
+        },
+      },
       async started() {
         sayDeprecations(deps);
         sayShortGrace(deps);
+        await parts.rooms?.start();
         server = await startMediaServer(mediaOptions(deps, parts));
         leftovers = recoverRecordings(deps, recordings);
         log.info({ event: "conversation.listening", url: parts.url() }, "Carriers can connect.");
@@ -142,9 +150,15 @@ export default service(
       },
       calls: () => conversations.calls(),
       async stopped() {
-        await Promise.all([server?.close(), evaluations.close(), leftovers?.stop(), parts.schemas.close()]);
+        await Promise.all([
+          server?.close(),
+          parts.rooms?.close(),
+          evaluations.close(),
+          leftovers?.stop(),
+          parts.schemas.close(),
+        ]);
       },
     };
   },
-  { listens: ["call.ended"] },
+  { listens: ["call.ended", "room.changed"] },
 );

@@ -30,6 +30,7 @@ import { problemOf, statusOf, type Problem } from "./http/http-errors.ts";
 import { API_VERSION } from "./http/server.ts";
 import { proxyNotice } from "./http/proxy-notice.ts";
 import { isLoopback, limitsOf, type Limits } from "./http/request-limits.ts";
+import { livekitWebhook } from "./livekit-webhook.ts";
 import { openApi } from "./docs/openapi.ts";
 import { recordingEndpoint } from "./recording-download.ts";
 import { inMatchingOrder, ROUTES } from "./routes/index.ts";
@@ -176,6 +177,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
     root: {
       ...healthHandlers(deps, bus, visible, notices, operators(who, limits)),
       ...documentation(deps.env.PUBLIC_HTTP_URL),
+      ...livekitWebhook(deps, bus, limits, refused),
       ...sessionPage(deps.env, limits, refused),
       ...withHead(CARRIER_PATH, callbacks),
       [`POST ${CARRIER_PATH}`]: callbacks,

@@ -187,7 +187,11 @@ const LISTENERS: Listeners = {
   config: { "config.changed": ["config", "scheduler"] },
   conversation: {},
   dialer: { "call.ended": ["conversation"] },
-  gateway: { "database.command_refused": ["gateway"], "allowance.spent": ["gateway"] },
+  gateway: {
+    "database.command_refused": ["gateway"],
+    "allowance.spent": ["gateway"],
+    "room.changed": ["conversation"],
+  },
   leads: { "lead.queued": ["scheduler"], "lead.finished": [] },
   merchants: { "calling.switched": ["scheduler"] },
   numbers: { "numbers.freed": ["scheduler"] },

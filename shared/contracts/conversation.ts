@@ -1,7 +1,7 @@
 import { Json, Nothing, Nullable, Strict, Text, Type, Uuid, action, type Static, UpTo } from "./define.ts";
 import { ConversationFacts } from "./records/attempt.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
-import { MEDIA_SOURCES, SpeakFields, SpokenStatus } from "./records/session.ts";
+import { MEDIA_SOURCES, MediaAccess, SpeakFields, SpokenStatus } from "./records/session.ts";
 import { CallRef } from "./dialer.ts";
 import { EngineEnum } from "./records/models.ts";
 import { StreamDialect } from "./records/stream-dialect.ts";
@@ -37,8 +37,7 @@ export type Preparation = Static<typeof Preparation>;
  * speech there.
  */
 export const Prepared = Type.Object({
-  media_url: UpTo(2000),
-  token: UpTo(2000),
+  ...MediaAccess.properties,
   /** `text`: the carrier does the speech; `audio`: its audio stream is to be connected. */ kind: Type.Enum([
     "text",
     "audio",
@@ -112,7 +111,7 @@ export const conversation = {
       Nothing,
     ),
     /** A new token for the session of a browser: of one that waits for its client, on any node; of one under way, on its node. What was given before is void. SESSION_OVER. */
-    reissue: action(Strict({ call_ref: CallRef }), Type.Object({ media_url: UpTo(2000), token: UpTo(2000) }), {
+    reissue: action(Strict({ call_ref: CallRef }), MediaAccess, {
       since: "0.3.0",
     }),
     /** Asked of a session's node: has a text spoken, after those before it or in place of them. SESSION_OVER, RATE_LIMITED where too many wait, VALIDATION_FAILED where one of this id waits. */

@@ -12,7 +12,7 @@ import { auth } from "./auth.ts";
 import { blacklist } from "./blacklist.ts";
 import { config } from "./config.ts";
 import { conversation } from "./conversation.ts";
-import { dialer } from "./dialer.ts";
+import { CallRef, dialer } from "./dialer.ts";
 import { leads } from "./leads.ts";
 import { merchants } from "./merchants.ts";
 import { numbers } from "./numbers.ts";
@@ -35,6 +35,8 @@ const gateway = {
       taken: Type.Boolean(),
     }),
     /** From each gateway to the others, every second: what tenants used of their allowances there, in units (docs/api.md). Counted once; never sent again. */
+    /** Something changed in the room of a session, as its server says: a hint for the conversation that has it. */
+    "room.changed": Type.Object({ call_ref: CallRef }),
     "allowance.spent": Type.Object({
       gateway: Id,
       spent: Type.Array(Type.Object({ tenant: UpTo(100), units: Type.Integer({ minimum: 1 }) }), { maxItems: 500 }),

@@ -4,6 +4,7 @@ import { busSigners } from "../bus/bus-signers.ts";
 import { isPriceAmount, parseCallPrices } from "../call-prices.ts";
 import { destinationVariableIssues } from "../numbering/destination.ts";
 import { modelIssues } from "./model-endpoints.ts";
+import { roomIssues } from "./room-variables.ts";
 import { sealKeyIssues } from "./secret-seal.ts";
 import { VARIABLES, type Variable } from "./variables.ts";
 
@@ -65,7 +66,7 @@ function crossCheck(env: Env): string[] {
   for (const name of ["NAMESPACE", "NODE_ID"] as const)
     if (/[\s*>]/.test(env[name] ?? ""))
       issues.push(`${name} must not contain spaces, * or >: it is a part of the bus's subjects`);
-  issues.push(...busServers(env).issues, ...busSigners(env).issues, ...sealKeyIssues(env));
+  issues.push(...busServers(env).issues, ...busSigners(env).issues, ...sealKeyIssues(env), ...roomIssues(env));
   for (const origin of (env.CORS_ORIGINS ?? "").split(",").map((o) => o.trim())) {
     if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin))
       issues.push(

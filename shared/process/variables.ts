@@ -1,5 +1,6 @@
 import { CALLING_VARIABLES } from "./calling-variables.ts";
 import { KEY_VARIABLES } from "./key-variables.ts";
+import { ROOM_VARIABLES } from "./room-variables.ts";
 
 /** How one environment variable is read. */
 export interface Variable {
@@ -94,6 +95,7 @@ export const VARIABLES = {
   },
   MEDIA_PORT: { ...PORT, default: 3001, doc: "port of the conversation service's WebSocket server" },
   PUBLIC_WS_URL: { kind: "url", default: "ws://127.0.0.1:3001", doc: "how carriers reach the WebSocket server" },
+  ...ROOM_VARIABLES,
   TRUST_PROXY: {
     kind: "boolean",
     default: false,

@@ -25,10 +25,12 @@ const sources = readProject()
   .filter((f) => /^(?:services|shared)\/.*\.ts$/.test(f.path))
   .map((f) => ({ path: f.path, code: codeOf(f.text).code }));
 const codeBelow = (path: string): string[] => sources.filter((f) => f.path.startsWith(path)).map((f) => f.code);
-/** A service's own code, and the shared code that makes the stores of recordings out of its variables where it has them made. */
+/** A service's own code, and the shared code that makes the stores of recordings, or the account at LiveKit, out of its variables where it has them made. */
 const codeOfService = (name: string): string[] => {
   const own = codeBelow(`services/${name}/`);
-  return own.some((code) => code.includes("recordingStores(")) ? [...own, ...codeBelow("shared/storage/")] : own;
+  const makes = (maker: string, folder: string): string[] =>
+    own.some((code) => code.includes(maker)) ? codeBelow(folder) : [];
+  return [...own, ...makes("recordingStores(", "shared/storage/"), ...makes("livekitAccount(", "shared/livekit/")];
 };
 
 /** Whoever reads them, no container is given them. */
@@ -44,7 +46,7 @@ const readBy = (name: string): string[] =>
           [...(m[1] ?? "").matchAll(/\b[A-Z][A-Z0-9_]+\b/g)].map((v) => v[0]),
         ),
         ...[...code.matchAll(/\benv\[`\$\{\w+\}(_[A-Z0-9_]+)`\]/g)].flatMap((m) =>
-          Object.keys(VARIABLES).filter((v) => v.endsWith(m[1] ?? "?")),
+          Object.keys(VARIABLES).filter((v) => v.endsWith(m[1] ?? "?") && !v.startsWith("LIVEKIT_")),
         ),
       ]),
     ),

@@ -1,10 +1,10 @@
 import { recencyCache } from "../../../shared/cache.ts";
-import { BROWSER, MEDIA_TOKEN_SECONDS, roomOf } from "../../../shared/contracts/records/session.ts";
+import { BROWSER, MEDIA_TOKEN_SECONDS, roomOf, type MediaAccess } from "../../../shared/contracts/records/session.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import { BrowserLeg, type BrowserSocket } from "./browser-leg.ts";
-import type { MediaAddress, MediaAddresses } from "./media-addresses.ts";
+import type { MediaAddresses } from "./media-addresses.ts";
 import type { PreparedSessions } from "../session/prepared-sessions.ts";
 import type { SessionsRepository } from "../session/sessions.repository.ts";
 
@@ -15,16 +15,21 @@ export interface BrowserSessionsDeps {
   prepared: Pick<PreparedSessions, "add">;
   addresses: MediaAddresses;
   most: number;
+  /** The client of a session is awaited with this token, where it comes by a room. */
+  expect(call_ref: string, token: string): void;
 }
 
 /** The sessions of browsers in this process: their legs, and the tokens by which a client comes back. */
-export function browserSessions({ clock, sessions, prepared, addresses, most }: BrowserSessionsDeps) {
+export function browserSessions({ clock, sessions, prepared, addresses, most, expect }: BrowserSessionsDeps) {
   const legs = new Map<string, { leg: BrowserLeg; token_hash: string }>();
   const tokens = recencyCache<string>({ max: most, ttl: { ms: MEDIA_TOKEN_SECONDS * MS_PER_SECOND, clock } });
   return {
-    /** The leg of a session whose client is here. */
-    begin(call_ref: string, socket: BrowserSocket): BrowserLeg {
-      const leg = new BrowserLeg(clock, roomOf(call_ref), () => legs.delete(call_ref));
+    /** The leg of a session whose client is here. `ended`: it is over. */
+    begin(call_ref: string, socket: BrowserSocket, ended: () => void = () => undefined): BrowserLeg {
+      const leg = new BrowserLeg(clock, roomOf(call_ref), () => {
+        legs.delete(call_ref);
+        ended();
+      });
       legs.set(call_ref, { leg, token_hash: "" });
       leg.attach(socket);
       return leg;
@@ -37,12 +42,14 @@ export function browserSessions({ clock, sessions, prepared, addresses, most }: 
       tokens.delete(hash);
       return legs.get(call_ref)?.leg ?? null;
     },
+    /** The client of a session under way here is back. */
+    attach: (call_ref: string, socket: BrowserSocket): void => legs.get(call_ref)?.leg.attach(socket),
     /** Whether a token lets a client come back. */
     knows: (token: string): boolean => tokens.get(sha256(token)) !== undefined,
     /** A new token for a session that waits for its client, or is under way here. SESSION_OVER. */
-    async reissue(call_ref: string): Promise<MediaAddress> {
+    async reissue(call_ref: string): Promise<MediaAccess> {
       const awaited = { provider: BROWSER, ttl_seconds: MEDIA_TOKEN_SECONDS } as const;
-      const address = addresses.issue(call_ref, awaited);
+      const address = await addresses.issue(call_ref, awaited);
       const hash = sha256(address.token);
       const here = legs.get(call_ref);
       if (here) {
@@ -53,6 +60,7 @@ export function browserSessions({ clock, sessions, prepared, addresses, most }: 
       }
       const renewed = await sessions.renew(call_ref, hash, MEDIA_TOKEN_SECONDS, clock.now());
       if (!renewed) return fail("SESSION_OVER", "The session has ended, or is about to.");
+      expect(call_ref, address.token);
       prepared.add({ ...renewed, token_hash: hash, ttl_seconds: MEDIA_TOKEN_SECONDS });
       return address;
     },

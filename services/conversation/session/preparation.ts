@@ -4,7 +4,7 @@ import type { Preparation, Prepared } from "../../../shared/contracts/conversati
 import type { Engine } from "../../../shared/contracts/records/models.ts";
 import { codeOf, messageOf } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
-import { BROWSER } from "../../../shared/contracts/records/session.ts";
+import { BROWSER, type MediaAccess } from "../../../shared/contracts/records/session.ts";
 import {
   choosePipeline,
   chooseSessionPipeline,
@@ -30,6 +30,8 @@ export interface PreparationDeps {
   templates: CompiledTemplates;
   warmer: Pick<SpeechCacheWarmer, "warm">;
   addresses: Pick<MediaAddresses, "issue">;
+  /** The client of a session is awaited with this token, where it comes by a room. */
+  expect(call_ref: string, token: string): void;
   full(): boolean;
 }
 
@@ -71,6 +73,24 @@ function withEngine(
   return "engine" in choice ? { ...ready, engine: choice.engine } : { code: "NOT_AVAILABLE", message: choice.refused };
 }
 
+/** Where the media of each call connect; an address that can't be had makes its call's template a refusal. */
+async function addressesOf(
+  { addresses }: Pick<PreparationDeps, "addresses">,
+  calls: readonly Preparation[],
+  templates: (CompiledTemplate | Refusal)[],
+): Promise<(MediaAccess | null)[]> {
+  return Promise.all(
+    calls.map(async (call, at) => {
+      const ready = templates[at];
+      if (ready === undefined || !("template" in ready)) return null;
+      return addresses.issue(call.call_ref, call).catch((error: unknown) => {
+        templates[at] = refusalOf(error);
+        return null;
+      });
+    }),
+  );
+}
+
 /** Prepares conversations, each by itself: a session with a one-use token, all written in one request. In the order of the calls. */
 export async function prepareMany(parts: PreparationDeps, bus: Bus, calls: readonly Preparation[]): Promise<Result[]> {
   const { sessions, clock, env, warmer: warm, prepared: awaited } = parts;
@@ -81,11 +101,12 @@ export async function prepareMany(parts: PreparationDeps, bus: Bus, calls: reado
     if (isFull && call?.provider === BROWSER) return NO_PLACE;
     return withEngine(ready, call ?? { engine: null, provider: "PROVIDER_ONE" }, env);
   });
+  const addresses = await addressesOf(parts, calls, templates);
   const wanted: { at: number; prepared: Prepared; session: NewSession }[] = calls.flatMap(
     ({ call_ref, stream = null, ...call }, at) => {
       const ready = templates[at];
-      if (ready === undefined || !("template" in ready)) return [];
-      const address = parts.addresses.issue(call_ref, call);
+      const address = addresses[at];
+      if (ready === undefined || !("template" in ready) || !address) return [];
       const {
         template: { language, voice },
         engine,
@@ -103,8 +124,9 @@ export async function prepareMany(parts: PreparationDeps, bus: Bus, calls: reado
     wanted.map((w) => w.session),
     clock.now(),
   );
-  for (const [i, { at, session }] of wanted.entries()) {
+  for (const [i, { at, session, prepared }] of wanted.entries()) {
     if (made[i] !== true) continue;
+    if (session.provider === BROWSER) parts.expect(session._id, prepared.token);
     awaited.add(session);
     const ready = templates[at];
     if (session.engine === "cascade" && ready !== undefined && "template" in ready)

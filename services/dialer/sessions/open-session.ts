@@ -1,5 +1,10 @@
 import type { ParamsOf } from "../../../shared/bus/bus.ts";
-import type { SessionAccess, SessionOrder, SpokenStatus } from "../../../shared/contracts/records/session.ts";
+import type {
+  MediaAccess,
+  SessionAccess,
+  SessionOrder,
+  SpokenStatus,
+} from "../../../shared/contracts/records/session.ts";
 import { BROWSER, MEDIA_TOKEN_SECONDS, roomOf } from "../../../shared/contracts/records/session.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
@@ -26,7 +31,8 @@ const storedOrderOf = ({ payload: _payload, engine, ...order }: SessionOrder): S
   ...(engine === null ? {} : { engine }),
 });
 
-const accessTo = (room_name: string, at: { media_url: string; token: string }, expires_at: Date): SessionAccess => ({
+const accessTo = (room_name: string, at: MediaAccess, expires_at: Date): SessionAccess => ({
+  ...(at.transport ? { transport: at.transport } : {}),
   url: at.media_url,
   token: at.token,
   room_name,

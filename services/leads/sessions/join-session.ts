@@ -1,6 +1,6 @@
 import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { isSessionMode } from "../../../shared/contracts/records/lead.ts";
-import type { SessionPlan } from "../../../shared/contracts/records/session.ts";
+import type { SessionAccess, SessionPlan } from "../../../shared/contracts/records/session.ts";
 import { fail } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
@@ -58,7 +58,7 @@ async function open(deps: SessionDeps, bus: Bus, lead: LeadDoc, plan: SessionPla
   try {
     const access = await bus.call("dialer.openSession", { ...lease, ...whose, payload, ...plan });
     log.info({ event: "session.opened", ...lease, mode: execution_mode }, "a client may join the lead's session");
-    return { transport: "websocket", ...access };
+    return joinedBy(access);
   } catch (error) {
     const now = clock.now();
     const claimed = { ...lead, attempt_count: lead.attempt_count + 1 };
@@ -68,13 +68,15 @@ async function open(deps: SessionDeps, bus: Bus, lead: LeadDoc, plan: SessionPla
   }
 }
 
+const joinedBy = ({ transport = "websocket", ...access }: SessionAccess): Joined => ({ transport, ...access });
+
 /** Claims a lead for its session, or lets a client into the one that waits or is under way. `holder`: the hash of the secret of the tab that joins. */
 export async function enterSession(deps: SessionDeps, bus: Bus, lead: LeadDoc, holder?: string): Promise<Joined> {
   const { clock, leads, env } = deps;
   refuse(lead);
   if (lead.status === "PROCESSING") {
     const call_ref = callRef(lead._id, lead.claim_no);
-    return { transport: "websocket", ...(await bus.call("dialer.rejoinSession", { call_ref })) };
+    return joinedBy(await bus.call("dialer.rejoinSession", { call_ref }));
   }
   const plan = await admit(deps, bus, lead);
   const now = clock.now();

@@ -46,13 +46,24 @@ export const SessionOrder = Strict({
 });
 export type SessionOrder = Static<typeof SessionOrder>;
 
+/** How the media of sessions travel: in a LiveKit room, or over our own WebSocket. */
+export const TRANSPORTS = ["livekit", "websocket"] as const;
+export type Transport = (typeof TRANSPORTS)[number];
+/** Where media are connected. `transport` absent: websocket. */
+export const MediaAccess = Type.Object({
+  media_url: UpTo(2000),
+  token: UpTo(2000),
+  transport: Type.Optional(Type.Enum([...TRANSPORTS])),
+});
+export type MediaAccess = Static<typeof MediaAccess>;
+
 /** How a client joins a session. `room_name`: the lead's call_id. `token`: for one use until `expires_at`. */
 const AccessFields = { url: UpTo(2000), token: UpTo(2000), room_name: UpTo(200), expires_at: IsoTime };
-/** How a client joins a session. */
-export const SessionAccess = Type.Object(AccessFields);
+/** How a client joins a session. `transport` absent: websocket. */
+export const SessionAccess = Type.Object({ transport: Type.Optional(Type.Enum([...TRANSPORTS])), ...AccessFields });
 export type SessionAccess = Static<typeof SessionAccess>;
 /** The same for clients, with how the media travel. */
-export const JoinedSession = Type.Object({ transport: Type.Enum(["websocket"]), ...AccessFields });
+export const JoinedSession = Type.Object({ transport: Type.Enum([...TRANSPORTS]), ...AccessFields });
 export type JoinedSession = Static<typeof JoinedSession>;
 
 /** A page on which a person joins a session, and until when. */

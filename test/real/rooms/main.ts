@@ -1,0 +1,44 @@
+import { dispose } from "@livekit/rtc-node";
+import pLimit from "p-limit";
+import { parseArgs } from "node:util";
+import { startRoomLane, type RoomLane } from "./lane.ts";
+import { SCENES, type Scene } from "./scenes.ts";
+
+/** Plays scenes in rooms of a real LiveKit server, which the environment names: `main.ts [--short] [part of a scene's name …]`. Each is a line that ends with "as it should" or "FAILED". */
+const AT_ONCE = 2;
+const MS = 1000;
+
+async function play(scene: Scene, lane: RoomLane): Promise<boolean> {
+  const began = performance.now();
+  const tell = (end: string): void =>
+    console.log(`${scene.name.padEnd(56)} ${((performance.now() - began) / MS).toFixed(1).padStart(6)} s  ${end}`);
+  try {
+    tell(`${await scene.run(lane)} | as it should`);
+    return true;
+  } catch (error) {
+    tell(`${error instanceof Error ? error.message.replaceAll("\n", " ") : String(error)} | FAILED`);
+    return false;
+  }
+}
+
+const { values, positionals } = parseArgs({
+  options: { short: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const scenes = SCENES.filter(
+  ({ name, isShort }) =>
+    (isShort || !values.short) && (positionals.length === 0 || positionals.some((part) => name.includes(part))),
+);
+const lane = await startRoomLane(process.env);
+try {
+  const limit = pLimit(AT_ONCE);
+  const together = scenes.filter((scene) => scene.alone !== true);
+  const played = await Promise.all(together.map((scene) => limit(() => play(scene, lane))));
+  for (const scene of scenes) if (scene.alone === true) played.push(await play(scene, lane));
+  console.log(`${played.filter(Boolean).length} of ${scenes.length} scenes ended as they should`);
+  process.exitCode = played.every(Boolean) ? 0 : 1;
+} finally {
+  await lane.stop();
+  await dispose();
+}
+process.exit();
