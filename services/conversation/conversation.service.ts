@@ -1,41 +1,21 @@
 import { service, type ServiceDeps } from "../../shared/bus/bus.ts";
 import { BROWSER } from "../../shared/contracts/records/session.ts";
-import { LONGEST_CALL_SECONDS } from "../../shared/contracts/records/template.ts";
 import { fail } from "../../shared/errors.ts";
 import { errorForLog } from "../../shared/process/log.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { composition, MAX_CONVERSATIONS } from "./composition.ts";
-import { deprecationsIn } from "./providers/model-deprecations.ts";
 import { prepareMany } from "./session/preparation.ts";
 import { recoveredFacts } from "./session/conversation-settlement.ts";
-import type { PlannedSession } from "./session/sessions.model.ts";
 import type { SessionRecordings } from "./recording/session-recordings.ts";
 import { sha256 } from "../../shared/ids.ts";
 import type { Admission } from "./session/media-admission.ts";
 import type { BrowserLeg } from "./browser/browser-leg.ts";
+import { GOODBYE_SECONDS, sayDeprecations, sayFlood, sayShortGrace, talkSeconds } from "./warnings.ts";
 import { startMediaServer, type MediaServer, type MediaServerOptions } from "./transport/media-server.ts";
 
 /** Interval of the search for recordings of crashed processes. */
 const LEFTOVERS_MS = 300_000;
-/** Parts of the shutdown grace reserved for goodbyes and for settling after them, seconds. */
-const GOODBYE_SECONDS = 4;
-const SETTLING_SECONDS = 1;
-
-/** How long calls may go on after SIGTERM before they are ended, seconds. */
-const talkSeconds = ({ SHUTDOWN_GRACE_SECONDS }: Pick<ServiceDeps["env"], "SHUTDOWN_GRACE_SECONDS">): number =>
-  Math.max(0, SHUTDOWN_GRACE_SECONDS - GOODBYE_SECONDS - SETTLING_SECONDS);
-
-/** Says when calls may last longer than a shutdown waits for them. */
-function sayShortGrace({ env, log }: Pick<ServiceDeps, "env" | "log">): void {
-  const grace_seconds = env.SHUTDOWN_GRACE_SECONDS;
-  if (talkSeconds(env) >= LONGEST_CALL_SECONDS) return;
-  log.warn(
-    { event: "shutdown.grace_short", grace_seconds, longest_call_seconds: LONGEST_CALL_SECONDS },
-    `SHUTDOWN_GRACE_SECONDS is ${grace_seconds}, and templates may allow calls of ${LONGEST_CALL_SECONDS} s: a shutdown ends calls that go on after ${talkSeconds(env)} s, with a goodbye.`,
-  );
-}
-
 /** Looks for recordings of processes that died. */
 const recoverRecordings = (
   { clock, log }: Pick<ServiceDeps, "clock" | "log">,
@@ -52,22 +32,6 @@ const recoverRecordings = (
         "Recordings of a process that died could not be recovered; tried again later.",
       ),
   });
-
-/** Names the models that are used and that their vendors are about to shut down. */
-function sayDeprecations({ env, log }: Pick<ServiceDeps, "env" | "log">): void {
-  for (const { setting, model, on } of deprecationsIn(env))
-    log.warn(
-      { event: "model.shuts_down", setting, model, on },
-      `${setting} names ${model}, which its vendor shuts down on ${on}; name another.`,
-    );
-}
-
-/** A carrier's socket was cut: its call ends as one whose media broke off. */
-const sayFlood = (log: ServiceDeps["log"], planned: PlannedSession | null): void =>
-  log.warn(
-    { event: "media.flood", lead_id: planned?.lead_id, claim_no: planned?.claim_no },
-    "A socket sent far more than sound in real time; it was cut, so that other calls are heard.",
-  );
 
 /** How the media server runs: it lets in what is awaited, and the clients of sessions under way that come back. */
 const mediaOptions = (

@@ -20,19 +20,17 @@ const container = (name: string) =>
     throw new Error(`docker-compose.yml has no ${name}`);
   })();
 const exists = (path: string): boolean => existsSync(join(ROOT, path));
-
 const sources = readProject()
   .filter((f) => /^(?:services|shared)\/.*\.ts$/.test(f.path))
   .map((f) => ({ path: f.path, code: codeOf(f.text).code }));
 const codeBelow = (path: string): string[] => sources.filter((f) => f.path.startsWith(path)).map((f) => f.code);
+const MAKERS = { "recordingStores(": "shared/storage/", "livekitAccount(": "shared/livekit/" };
 /** A service's own code, and the shared code that makes the stores of recordings, or the account at LiveKit, out of its variables where it has them made. */
 const codeOfService = (name: string): string[] => {
   const own = codeBelow(`services/${name}/`);
-  const makes = (maker: string, folder: string): string[] =>
-    own.some((code) => code.includes(maker)) ? codeBelow(folder) : [];
-  return [...own, ...makes("recordingStores(", "shared/storage/"), ...makes("livekitAccount(", "shared/livekit/")];
+  const made = Object.entries(MAKERS).filter(([maker]) => own.some((code) => code.includes(maker)));
+  return [...own, ...made.flatMap(([, folder]) => codeBelow(folder))];
 };
-
 /** Whoever reads them, no container is given them. */
 const TEST_SWITCHES = ["CRASH_AT"];
 

@@ -11,10 +11,11 @@ import {
   type RemoteParticipant,
   type RemoteTrack,
 } from "@livekit/rtc-node";
-import { recordIn, textOf } from "../../../shared/json.ts";
+import { recordIn } from "../../../shared/json.ts";
 import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import { startTimer } from "../../../shared/time/timer.ts";
 import { CLIENT_IDENTITY, DATA_TOPIC, SPEAK_METHOD, type StayNews, type StayOrder } from "./room-messages.ts";
+import { AskedUtterances, refusedUtterance } from "./asked-utterances.ts";
 import { RoomPlayout } from "./room-playout.ts";
 
 /** Samples a second, both ways; LiveKit resamples. */
@@ -29,10 +30,6 @@ const SOURCE_QUEUE_MS = 40;
 /** How often it is asked whether packets of the client come: the stream invents sound where none do. */
 const PACKETS_EVERY_MS = 2000;
 const MAX_TEXT_BYTES = 16_384;
-/** An answer to a client's utterance takes no longer, ms. */
-const SPEAK_MS = 5000;
-/** Utterances whose answers are awaited. */
-const MAX_ASKED = 20;
 
 /** Why a client that leaves has left in order: it asked to, or it joined again. */
 const IN_ORDER = new Set<DisconnectReason | undefined>([
@@ -47,7 +44,7 @@ export class AgentRoom {
   readonly #room = new Room();
   readonly #source = new AudioSource(RATE, 1, SOURCE_QUEUE_MS);
   readonly #playout: RoomPlayout;
-  readonly #asked = new Map<string, (status: string) => void>();
+  readonly #asked: AskedUtterances;
   #heardBySomebody = false;
   /** The server's id of the client's present stay; "": it is not here with its microphone. */
   #client = "";
@@ -63,6 +60,7 @@ export class AgentRoom {
   constructor(clock: Clock, tell: (news: StayNews) => void) {
     this.#clock = clock;
     this.#tell = tell;
+    this.#asked = new AskedUtterances(clock, (text) => tell({ kind: "text", text }));
     this.#playout = new RoomPlayout({
       capture: (pcm) => {
         // a queue that is cleared rejects the frames that wait in it
@@ -80,7 +78,9 @@ export class AgentRoom {
     await this.#room.connect(url, token, { autoSubscribe: true, dynacast: false });
     const local = this.#room.localParticipant;
     if (!local) throw new Error("no participant");
-    local.registerRpcMethod(SPEAK_METHOD, ({ callerIdentity, payload }) => this.#speak(callerIdentity, payload));
+    local.registerRpcMethod(SPEAK_METHOD, ({ callerIdentity, payload }) =>
+      callerIdentity === CLIENT_IDENTITY ? this.#asked.ask(payload) : refusedUtterance("", "FORBIDDEN"),
+    );
     const options = new TrackPublishOptions({
       source: TrackSource.SOURCE_MICROPHONE,
       dtx: false,
@@ -142,6 +142,7 @@ export class AgentRoom {
       this.#tell({ kind: "text", text: JSON.stringify({ type: "digit", name }) }),
     );
     room.on("reconnecting", () => {
+      if (!this.#reconnecting) this.#tell({ kind: "away" });
       this.#reconnecting = true;
     });
     room.on("reconnected", () => {
@@ -188,38 +189,13 @@ export class AgentRoom {
   }
 
   #send(text: string): void {
-    const { type, utterance_id, status, code } = recordIn(text) ?? {};
-    const answer = type === "speech" ? this.#asked.get(textOf(utterance_id)) : undefined;
-    answer?.(JSON.stringify({ utterance_id, status, code }));
+    this.#asked.told(text);
     const sent = this.#room.localParticipant?.publishData(Buffer.from(text), {
       reliable: true,
       topic: DATA_TOPIC,
       destination_identities: [CLIENT_IDENTITY],
     });
     void sent?.catch(() => undefined);
-  }
-
-  /** An utterance that the client asks for by a remote procedure call; resolves with what became of it. */
-  #speak(caller: string, payload: string): Promise<string> {
-    const asked = recordIn(payload);
-    const id = textOf(asked?.["utterance_id"]);
-    const refused = (code: string): Promise<string> =>
-      Promise.resolve(JSON.stringify({ utterance_id: id, status: "refused", code }));
-    if (caller !== CLIENT_IDENTITY || asked === null || id === "" || payload.length > MAX_TEXT_BYTES)
-      return refused("VALIDATION_FAILED");
-    if (this.#asked.size >= MAX_ASKED || this.#asked.has(id)) return refused("RATE_LIMITED");
-    return new Promise((resolve) => {
-      const settle = (status: string): void => {
-        stop();
-        this.#asked.delete(id);
-        resolve(status);
-      };
-      const stop = startTimer(this.#clock, SPEAK_MS, () =>
-        settle(JSON.stringify({ utterance_id: id, status: "unknown" })),
-      );
-      this.#asked.set(id, settle);
-      this.#tell({ kind: "text", text: JSON.stringify({ ...asked, type: "speak" }) });
-    });
   }
 
   /** Whether packets of the client have come since the last look. */

@@ -21,7 +21,7 @@ export type StayOrder = WithoutId<Exclude<RoomOrder, { kind: "open" | "close" }>
 /** What is told of one stay in a room. */
 export type StayNews = WithoutId<Exclude<RoomNews, { kind: "ready" | "closed" }>>;
 
-/** What a process of rooms tells. `here`: the client is in the room and hears us; `left`: it is gone, `inOrder` by its own wish; `lost`: we are out of the room for good. */
+/** What a process of rooms tells. `here`: the client is in the room and hears us; `left`: it is gone, `inOrder` by its own wish; `away`: the server is, and we try to come back; `lost`: we are out of the room for good. */
 export type RoomNews =
   | { kind: "ready" }
   | { kind: "here"; id: string }
@@ -29,5 +29,6 @@ export type RoomNews =
   | { kind: "audio"; id: string; pcm: Uint8Array }
   | { kind: "mark"; id: string; name: string }
   | { kind: "text"; id: string; text: string }
+  | { kind: "away"; id: string }
   | { kind: "lost"; id: string; replaced: boolean; why: string }
   | { kind: "closed"; id: string };

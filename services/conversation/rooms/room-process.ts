@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { RoomNews } from "./room-messages.ts";
 import type { StartRoomProcess } from "./room-workers.ts";
 
-const PROGRAM = fileURLToPath(new URL("./room-worker.ts", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("./room-program.ts", import.meta.url));
 /** Orders that wait for a process; sound beyond is dropped: it would be late. */
 const MAX_UNSENT = 2000;
 

@@ -27,6 +27,9 @@ const AGENT_TOKEN_SECONDS = 60;
 /** A room that is lost is joined again with pauses between these bounds, ms. */
 const AGAIN_BASE_MS = 200;
 const AGAIN_MAX_MS = 2000;
+/** While the server is away it is asked so often to make the room, ms; then nobody waits for it any more. */
+const REMAKE_MS = 500;
+const REMAKE_TRIES = 60;
 /** What was said last goes out before we leave, ms. */
 const LAST_WORDS_MS = 150;
 /** Looks in a row that find no client there. */
@@ -118,10 +121,25 @@ export class RoomSession {
 
   #news(news: StayNews): void {
     if (news.kind === "lost") return void this.#lost(news.replaced, news.why);
+    if (news.kind === "away") return void this.#remake();
     if (news.kind === "here") return void this.#arrived();
     const socket = this.#socket;
     if (news.kind === "left") this.#socket = null;
     socket?.take(news);
+  }
+
+  /** A server that was started again knows the room no more, and lets nobody make it but us: made again, so that both sides come back into it. */
+  async #remake(): Promise<void> {
+    const { clock, rooms } = this.#deps;
+    const { signal } = this.#over;
+    for (let tries = 0; !signal.aborted && tries < REMAKE_TRIES; tries++) {
+      const isMade = await rooms.create(this.#room).then(
+        () => true,
+        () => false,
+      );
+      if (isMade) return;
+      await clock.wait(REMAKE_MS, signal);
+    }
   }
 
   async #lost(replaced: boolean, why: string): Promise<void> {

@@ -30,7 +30,7 @@ export interface RoomLane {
 
 /** Waits for something to hold. */
 export const holds = (what: string, check: () => unknown, ms: number = WAIT_MS): Promise<unknown> =>
-  until(what, () => check() || undefined, ms, POLL_MS);
+  until(what, async () => (await check()) || undefined, ms, POLL_MS);
 
 /** Starts the product. The variables of LiveKit must be set. */
 export async function startRoomLane(env: Record<string, string | undefined>): Promise<RoomLane> {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createHash } from "node:crypto";
 import { AccessToken } from "livekit-server-sdk";
 import type { Context, ServiceSchema } from "moleculer";
-import { until } from "../../../local/harness/stage.ts";
-import { setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
+import { until } from "../../local/harness/stage.ts";
+import { setHttpStage, type HttpStage } from "./fixtures/http-stage.ts";
 
 const KEY = "key";
 const SECRET = "a-secret-for-tests-0123456789-0123456789";
