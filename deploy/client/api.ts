@@ -3661,7 +3661,7 @@ export interface components {
         };
         readonly LeadsJoinResponse: {
             /** @enum {unknown} */
-            readonly transport: "websocket";
+            readonly transport: "livekit" | "websocket";
             readonly url: string;
             readonly token: string;
             readonly room_name: string;

@@ -1,12 +1,13 @@
 import { browser } from "./browser/browser.ts";
 import { documentdb } from "./documentdb/documentdb.ts";
+import { livekit } from "./livekit/livekit.ts";
 import { nats } from "./nats/nats.ts";
 import { schemathesis } from "./schemathesis/schemathesis.ts";
 import type { Part } from "./part.ts";
 import { speech } from "./speech/speech.ts";
 
 /** Every real server there is. */
-export const PARTS: readonly Part[] = [documentdb, nats, speech, browser, schemathesis];
+export const PARTS: readonly Part[] = [documentdb, nats, livekit, speech, browser, schemathesis];
 
 /** What a part misses on this machine. */
 export const missingFor = (part: Part): string[] =>

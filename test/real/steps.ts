@@ -2,6 +2,7 @@ import { provideNats } from "../../local/harness/nats-server.ts";
 import { browserStep } from "./browser-step.ts";
 import { demoStep } from "./demo-step.ts";
 import { jestStep } from "./jest-step.ts";
+import { roomsStep } from "./rooms-step.ts";
 import { speechStep } from "./speech-step.ts";
 import type { Step } from "./outcome.ts";
 import { schemathesisStep } from "./schemathesis-step.ts";
@@ -28,6 +29,10 @@ export const STEPS: Record<string, readonly Step[]> = {
   nats: [
     jestStep("bus", true, ["test/e2e/signed-bus.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
     jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"], { FAULTS: "all" }),
+  ],
+  livekit: [
+    roomsStep("sessions", true, ["--short"]),
+    roomsStep("server", false, ["the room server", "a whole conversation, realtime"]),
   ],
   speech: [speechStep],
   browser: [

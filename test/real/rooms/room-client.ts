@@ -46,13 +46,9 @@ export async function joinRoom(access: SessionAccess): Promise<RoomClient> {
   const words: string[] = [];
   const speech: Int16Array[] = [];
   let first: number | null = null;
-  let open = true;
   const decoder = createDecoder(RATE, { heard: (word) => void words.push(word) });
   const closed = new Promise<number>((resolve) => {
-    room.on("disconnected", (reason) => {
-      open = false;
-      resolve(reason);
-    });
+    room.on("disconnected", resolve);
   });
   room.on("dataReceived", (payload, _participant, _kind, topic) => {
     if (topic === TOPIC) messages.push(JSON.parse(Buffer.from(payload).toString()) as Record<string, unknown>);
@@ -77,7 +73,7 @@ export async function joinRoom(access: SessionAccess): Promise<RoomClient> {
   if (!local) throw new Error("not in the room");
   await local.publishTrack(LocalAudioTrack.createAudioTrack("microphone", source), options);
   void (async () => {
-    for (let next = performance.now() + FRAME_MS; open; next += FRAME_MS) {
+    for (let next = performance.now() + FRAME_MS; room.isConnected; next += FRAME_MS) {
       const pcm = speech.shift() ?? new Int16Array(FRAME);
       void source.captureFrame(new AudioFrame(pcm, RATE, 1, FRAME)).catch(() => undefined);
       await wait(Math.max(0, next - performance.now()));
@@ -105,10 +101,7 @@ export async function joinRoom(access: SessionAccess): Promise<RoomClient> {
           responseTimeout: 5000,
         }),
       ) as Record<string, unknown>,
-    async leave() {
-      open = false;
-      await room.disconnect();
-    },
+    leave: () => room.disconnect(),
     others: () => [...room.remoteParticipants.keys()],
     closed,
   };

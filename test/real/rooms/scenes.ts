@@ -3,6 +3,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { AccessToken } from "livekit-server-sdk";
 import { livekitPid, LIVEKIT_FOLDER_VARIABLE, startLivekit } from "../../../local/real/livekit/livekit.ts";
 import { agentOf, alike, customerOf, type Lead } from "../../fixtures/product/audio-transcripts.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
+import { within } from "../../../shared/time/deadline.ts";
 import { holds, type RoomLane } from "./lane.ts";
 import { joinRoom, type RoomClient } from "./room-client.ts";
 
@@ -43,14 +45,10 @@ const seconds = (since: number): string => ((performance.now() - since) / MS).to
 /** The rest of a conversation whose question was heard: the answer, the end, and the lead. */
 async function answered(lane: RoomLane, lead_id: string, client: RoomClient): Promise<Lead> {
   const finished = lane.finished(lead_id);
-  let isOver = false;
-  void finished.finally(() => {
-    isOver = true;
-  });
   // a tone that the jitter buffer stretched may have cost a letter, and the simulated model takes words at their letters
-  for (let tries = 0; tries < MOST_TRIES && !isOver; tries++) {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
     client.say(SAY);
-    for (let waited = 0; waited < PATIENCE_MS && !isOver; waited += MS) await wait(MS);
+    if (await within(systemClock, PATIENCE_MS, finished)) break;
   }
   const lead = await finished;
   mustEnd(lead, "confirmed by agent");
