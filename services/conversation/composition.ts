@@ -114,7 +114,14 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
   const addresses = mediaAddresses({ clock, ids, url, livekit: rooms?.livekit ?? null });
   const isFull = (): boolean => conversations.calls() >= MAX_CONVERSATIONS || rooms?.sessions.isFull() === true;
   const preparation = { env, clock, sessions, prepared, templates, warmer, addresses, expect, full: isFull };
-  const browsers = browserSessions({ clock, sessions, prepared, addresses, expect, most: MAX_CONVERSATIONS });
+  const browsers = browserSessions({
+    clock,
+    sessions,
+    prepared,
+    addresses,
+    rooms: rooms?.sessions ?? null,
+    most: MAX_CONVERSATIONS,
+  });
 
   const attach = attachments({ clock, models, beats, browsers, textRelay, audio });
 

@@ -77,7 +77,7 @@ export default service(
           const { at } = conversations.speak(call_ref, { text, utterance_id, interrupt, voice });
           return { status: "queued" as const, utterance_id, at };
         },
-        reissue: ({ call_ref }) => browsers.reissue(call_ref),
+        reissue: (asked) => browsers.reissue(asked),
         turn: (turn, { bus }) => xmlDriven.turn(turn, bus),
         stop({ call_ref, reason }) {
           conversations.signal(call_ref, reason);

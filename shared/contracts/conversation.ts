@@ -1,7 +1,7 @@
 import { Json, Nothing, Nullable, Strict, Text, Type, Uuid, action, type Static, UpTo } from "./define.ts";
 import { ConversationFacts } from "./records/attempt.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
-import { MEDIA_SOURCES, MediaAccess, SpeakFields, SpokenStatus } from "./records/session.ts";
+import { MEDIA_SOURCES, MediaAccess, SpeakFields, SpokenStatus, Via } from "./records/session.ts";
 import { CallRef } from "./dialer.ts";
 import { EngineEnum } from "./records/models.ts";
 import { StreamDialect } from "./records/stream-dialect.ts";
@@ -25,6 +25,7 @@ export const Preparation = Strict({
   engine: Nullable(EngineEnum),
   /** The client says what is spoken, in place of the template; absent: it does not. */
   client_led: Type.Optional(Type.Boolean()),
+  ...Via,
   /** We record the conversation. */
   record: Type.Boolean(),
   /** Life of the address in seconds: ring time and a little more. */
@@ -111,7 +112,7 @@ export const conversation = {
       Nothing,
     ),
     /** A new token for the session of a browser: of one that waits for its client, on any node; of one under way, on its node. What was given before is void. SESSION_OVER. */
-    reissue: action(Strict({ call_ref: CallRef }), MediaAccess, {
+    reissue: action(Strict({ call_ref: CallRef, ...Via }), MediaAccess, {
       since: "0.3.0",
     }),
     /** Asked of a session's node: has a text spoken, after those before it or in place of them. SESSION_OVER, RATE_LIMITED where too many wait, VALIDATION_FAILED where one of this id waits. */

@@ -22,7 +22,7 @@ import { InboundCallRecord, InboundVerdictEnum } from "./records/inbound.ts";
 import { EXECUTION_MODES } from "./records/lead.ts";
 import { SpendCeilings, SpendRoomAsked, SpendRooms } from "./records/spend.ts";
 import { RECORDING_PLACES, RECORDING_STATES } from "./records/recording-states.ts";
-import { SessionAccess, SessionOrder, SpeakFields, SpokenStatus } from "./records/session.ts";
+import { SessionAccess, SessionOrder, SpeakFields, SpokenStatus, Via } from "./records/session.ts";
 import { RateLimit } from "./scheduler.ts";
 
 /** The name of an attempt, `<lead_id>.<claim_no>` (shared/ids.ts callRef). */
@@ -238,7 +238,7 @@ export const dialer = {
     /** A session waits for its client: what a client joins it with. NOT_AVAILABLE where the deployment has no models for audio, BUSY where no conversation has room, SESSION_HELD by a spend ceiling. */
     openSession: action(SessionOrder, SessionAccess, { timeout_ms: 15_000, since: "0.3.0" }),
     /** The same for a session that waits or is under way already: what was given before is void, a client that is there gives way. SESSION_OVER, BUSY. */
-    rejoinSession: action(Strict({ call_ref: CallRef }), SessionAccess, { timeout_ms: 15_000, since: "0.3.0" }),
+    rejoinSession: action(Strict({ call_ref: CallRef, ...Via }), SessionAccess, { timeout_ms: 15_000, since: "0.3.0" }),
     /** Has a text spoken in a session that its client leads, by the node that has it. SESSION_NOT_LIVE: nobody has joined; SESSION_OVER; RATE_LIMITED. */
     speak: action(Strict({ call_ref: CallRef, ...SpeakFields }), SpokenStatus, { since: "0.3.0" }),
     /** Facts about an attempt whose lease ran out; may ask the carrier. */

@@ -1,10 +1,12 @@
 import { recencyCache } from "../../../shared/cache.ts";
 import { BROWSER, MEDIA_TOKEN_SECONDS, roomOf, type MediaAccess } from "../../../shared/contracts/records/session.ts";
+import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import { BrowserLeg, type BrowserSocket } from "./browser-leg.ts";
 import type { MediaAddresses } from "./media-addresses.ts";
+import type { RoomSessions } from "../rooms/room-sessions.ts";
 import type { PreparedSessions } from "../session/prepared-sessions.ts";
 import type { SessionsRepository } from "../session/sessions.repository.ts";
 
@@ -15,12 +17,12 @@ export interface BrowserSessionsDeps {
   prepared: Pick<PreparedSessions, "add">;
   addresses: MediaAddresses;
   most: number;
-  /** The client of a session is awaited with this token, where it comes by a room. */
-  expect(call_ref: string, token: string): void;
+  /** The rooms of this process; null: it has none. */
+  rooms: Pick<RoomSessions, "expect" | "has"> | null;
 }
 
 /** The sessions of browsers in this process: their legs, and the tokens by which a client comes back. */
-export function browserSessions({ clock, sessions, prepared, addresses, most, expect }: BrowserSessionsDeps) {
+export function browserSessions({ clock, sessions, prepared, addresses, most, rooms }: BrowserSessionsDeps) {
   const legs = new Map<string, { leg: BrowserLeg; token_hash: string }>();
   const tokens = recencyCache<string>({ max: most, ttl: { ms: MEDIA_TOKEN_SECONDS * MS_PER_SECOND, clock } });
   return {
@@ -47,8 +49,14 @@ export function browserSessions({ clock, sessions, prepared, addresses, most, ex
     /** Whether a token lets a client come back. */
     knows: (token: string): boolean => tokens.get(sha256(token)) !== undefined,
     /** A new token for a session that waits for its client, or is under way here. SESSION_OVER. */
-    async reissue(call_ref: string): Promise<MediaAccess> {
-      const awaited = { provider: BROWSER, ttl_seconds: MEDIA_TOKEN_SECONDS } as const;
+    async reissue({ call_ref, via }: ParamsOf<"conversation.reissue">): Promise<MediaAccess> {
+      // a session that was begun over the WebSocket has nobody in a room
+      const isOnSocket = via !== undefined || (legs.has(call_ref) && !rooms?.has(call_ref));
+      const awaited = {
+        provider: BROWSER,
+        ttl_seconds: MEDIA_TOKEN_SECONDS,
+        ...(isOnSocket ? { via: "websocket" as const } : {}),
+      };
       const address = await addresses.issue(call_ref, awaited);
       const hash = sha256(address.token);
       const here = legs.get(call_ref);
@@ -60,7 +68,7 @@ export function browserSessions({ clock, sessions, prepared, addresses, most, ex
       }
       const renewed = await sessions.renew(call_ref, hash, MEDIA_TOKEN_SECONDS, clock.now());
       if (!renewed) return fail("SESSION_OVER", "The session has ended, or is about to.");
-      expect(call_ref, address.token);
+      if (address.transport === "livekit") rooms?.expect(call_ref, address.token);
       prepared.add({ ...renewed, token_hash: hash, ttl_seconds: MEDIA_TOKEN_SECONDS });
       return address;
     },

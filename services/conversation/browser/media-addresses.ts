@@ -10,6 +10,8 @@ import { BROWSER_PATH, mediaPath } from "../transport/media-server.ts";
 interface Awaited {
   provider: MediaSource;
   ttl_seconds: number;
+  /** The client comes by WebSocket, whatever the deployment has. */
+  via?: "websocket";
 }
 
 /** What addresses are made with. `url`: where the media server is found. `livekit`: the rooms that browsers are sent to, and where clients find them; null: they come to the media server. */
@@ -53,10 +55,10 @@ function claimsOf(call_ref: string, id: string, now: Date, ttl_seconds: number):
 export function mediaAddresses({ clock, ids, url, livekit }: MediaAddressesDeps): MediaAddresses {
   const key = ids.hex(KEY_BYTES);
   return {
-    async issue(call_ref, { provider, ttl_seconds }) {
+    async issue(call_ref, { provider, ttl_seconds, via }) {
       const id = ids.hex(TOKEN_BYTES);
       if (provider !== BROWSER) return { media_url: `${url()}${mediaPath(provider, id)}`, token: id };
-      if (livekit) {
+      if (livekit && via !== "websocket") {
         const { rooms, public_url } = livekit;
         const room = roomOf(call_ref);
         // before the token: else a client would make the room, with settings of its own

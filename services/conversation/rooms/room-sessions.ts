@@ -47,6 +47,7 @@ export function roomSessions(deps: RoomSessionsDeps) {
       here.set(call_ref, session);
       session.await(token, MEDIA_TOKEN_SECONDS * MS_PER_SECOND + JOINING_MS);
     },
+    has: (call_ref: string): boolean => here.has(call_ref),
     /** The session is over; unknown ones are ignored. */
     drop: (call_ref: string): void => here.get(call_ref)?.end(),
     /** Something changed in the room, as the server says: looked at now. */

@@ -103,7 +103,7 @@ export async function prepareMany(parts: PreparationDeps, bus: Bus, calls: reado
   });
   const addresses = await addressesOf(parts, calls, templates);
   const wanted: { at: number; prepared: Prepared; session: NewSession }[] = calls.flatMap(
-    ({ call_ref, stream = null, ...call }, at) => {
+    ({ call_ref, stream = null, via: _via, ...call }, at) => {
       const ready = templates[at];
       const address = addresses[at];
       if (ready === undefined || !("template" in ready) || !address) return [];
@@ -126,7 +126,7 @@ export async function prepareMany(parts: PreparationDeps, bus: Bus, calls: reado
   );
   for (const [i, { at, session, prepared }] of wanted.entries()) {
     if (made[i] !== true) continue;
-    if (session.provider === BROWSER) parts.expect(session._id, prepared.token);
+    if (prepared.transport === "livekit") parts.expect(session._id, prepared.token);
     awaited.add(session);
     const ready = templates[at];
     if (session.engine === "cascade" && ready !== undefined && "template" in ready)

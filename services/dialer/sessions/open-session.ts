@@ -20,7 +20,7 @@ import { longestSeconds } from "../spend/spend-amounts.ts";
 const JOINING_MS = 10_000;
 
 /** What is kept of an order: a session has no numbers, and no voicemail answers it. */
-const storedOrderOf = ({ payload: _payload, engine, ...order }: SessionOrder): StoredOrder => ({
+const storedOrderOf = ({ payload: _payload, via: _via, engine, ...order }: SessionOrder): StoredOrder => ({
   ...order,
   to: "",
   from: "",
@@ -41,7 +41,7 @@ const accessTo = (room_name: string, at: MediaAccess, expires_at: Date): Session
 
 /** The conversation waits for the client of a session: what the client joins with, and until when. */
 async function prepare(deps: DialerParts, order: SessionOrder, call_ref: string) {
-  const { lead_id, claim_no, template_id, template_version, payload, max_call_seconds, engine, record } = order;
+  const { lead_id, claim_no, template_id, template_version, payload, max_call_seconds, engine, record, via } = order;
   const expires_at = plusSeconds(deps.clock.now(), MEDIA_TOKEN_SECONDS);
   const prepared = await deps.peers.prepareConversation({
     call_ref,
@@ -55,6 +55,7 @@ async function prepare(deps: DialerParts, order: SessionOrder, call_ref: string)
     voicemail_action: "continue",
     carrier: "browser",
     ...(order.execution_mode === "RTC_STREAM" ? { client_led: true } : {}),
+    ...(via ? { via } : {}),
     engine,
     record,
     ttl_seconds: MEDIA_TOKEN_SECONDS,
@@ -96,14 +97,17 @@ const isJoinable = (call: CallDoc | null): call is CallDoc =>
   call !== null && call.session === true && isLive(call) && call.hang_up === undefined;
 
 /** A new token for the client of a session that waits or is under way. SESSION_OVER; BUSY where another client's request has not been stored yet. */
-export async function rejoinSession(deps: DialerParts, call_ref: string): Promise<SessionAccess> {
+export async function rejoinSession(
+  deps: DialerParts,
+  { call_ref, via }: ParamsOf<"dialer.rejoinSession">,
+): Promise<SessionAccess> {
   const call = await deps.calls.find(call_ref);
   if (call === null) fail("BUSY", "The session is being opened; try again.", { retry_after_seconds: 1 });
   if (!isJoinable(call)) return fail("SESSION_OVER", "The session has ended.");
   const expires_at = plusSeconds(deps.clock.now(), MEDIA_TOKEN_SECONDS);
   if (call.holder === undefined) await deps.calls.apply(awaitClient(call_ref, plusMs(expires_at, JOINING_MS)));
   const how = call.holder === undefined ? {} : { node: call.holder };
-  const issued = await deps.bus.call("conversation.reissue", { call_ref }, how);
+  const issued = await deps.bus.call("conversation.reissue", { call_ref, ...(via ? { via } : {}) }, how);
   return accessTo(roomOf(call_ref), issued, expires_at);
 }
 

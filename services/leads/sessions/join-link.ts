@@ -38,5 +38,5 @@ export async function joinByLink(
   if (lead.status === "PROCESSING" && !isBack)
     fail("SESSION_TAKEN", "Somebody has joined this session already, in another window or on another device.");
   const secret = isBack ? resume : deps.ids.base64url(SECRET_BYTES);
-  return { ...(await enterSession(deps, bus, lead, sha256(secret))), resume: secret };
+  return { ...(await enterSession(deps, bus, lead, { holder: sha256(secret) })), resume: secret };
 }

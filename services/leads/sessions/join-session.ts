@@ -49,14 +49,20 @@ async function admit(deps: SessionDeps, bus: Bus, lead: LeadDoc): Promise<Sessio
   return ruling.verdict === "dropped" ? dropped(deps, lead, ruling) : fail("SESSION_HELD", ruling.detail);
 }
 
+/** Who joins. `holder`: the hash of the secret of the tab that does; our page, which comes by WebSocket whatever the deployment has. */
+interface JoinedBy {
+  holder?: string;
+}
+const viaOf = ({ holder }: JoinedBy) => (holder === undefined ? {} : { via: "websocket" as const });
+
 /** The claimed lead's session, waiting for its client; where that can't be had, the claim is released. */
-async function open(deps: SessionDeps, bus: Bus, lead: LeadDoc, plan: SessionPlan): Promise<Joined> {
+async function open(deps: SessionDeps, bus: Bus, lead: LeadDoc, plan: SessionPlan, by: JoinedBy): Promise<Joined> {
   const { clock, leads, log } = deps;
   const lease = { lead_id: lead._id, claim_no: lead.claim_no + 1 };
   const { reseller_id, merchant_id, template_id, execution_mode, payload } = lead;
   const whose = { reseller_id, merchant_id, template_id, execution_mode };
   try {
-    const access = await bus.call("dialer.openSession", { ...lease, ...whose, payload, ...plan });
+    const access = await bus.call("dialer.openSession", { ...lease, ...whose, payload, ...viaOf(by), ...plan });
     log.info({ event: "session.opened", ...lease, mode: execution_mode }, "a client may join the lead's session");
     return joinedBy(access);
   } catch (error) {
@@ -70,13 +76,13 @@ async function open(deps: SessionDeps, bus: Bus, lead: LeadDoc, plan: SessionPla
 
 const joinedBy = ({ transport = "websocket", ...access }: SessionAccess): Joined => ({ transport, ...access });
 
-/** Claims a lead for its session, or lets a client into the one that waits or is under way. `holder`: the hash of the secret of the tab that joins. */
-export async function enterSession(deps: SessionDeps, bus: Bus, lead: LeadDoc, holder?: string): Promise<Joined> {
+/** Claims a lead for its session, or lets a client into the one that waits or is under way. */
+export async function enterSession(deps: SessionDeps, bus: Bus, lead: LeadDoc, by: JoinedBy = {}): Promise<Joined> {
   const { clock, leads, env } = deps;
   refuse(lead);
   if (lead.status === "PROCESSING") {
     const call_ref = callRef(lead._id, lead.claim_no);
-    return joinedBy(await bus.call("dialer.rejoinSession", { call_ref }));
+    return joinedBy(await bus.call("dialer.rejoinSession", { call_ref, ...viaOf(by) }));
   }
   const plan = await admit(deps, bus, lead);
   const now = clock.now();
@@ -88,12 +94,12 @@ export async function enterSession(deps: SessionDeps, bus: Bus, lead: LeadDoc, h
     claimed_at: now,
   };
   const lease_until = plusSeconds(now, env.LEASE_SECONDS);
-  const claimed = await leads.transition(machine.join(lead, attempt, lease_until, now, holder));
+  const claimed = await leads.transition(machine.join(lead, attempt, lease_until, now, by.holder));
   if (!claimed)
     fail("BUSY", "Another client is joining this session at this moment; try again.", {
       retry_after_seconds: AGAIN_SECONDS,
     });
-  return open(deps, bus, lead, plan);
+  return open(deps, bus, lead, plan, by);
 }
 
 /** POST /leads/{lead_id}/join. */

@@ -42,6 +42,7 @@ export const SessionOrder = Strict({
   template_id: Uuid,
   execution_mode: Type.Enum([...EXECUTION_MODES]),
   payload: Json,
+  ...Via,
   ...PlanFields,
 });
 export type SessionOrder = Static<typeof SessionOrder>;
@@ -49,6 +50,9 @@ export type SessionOrder = Static<typeof SessionOrder>;
 /** How the media of sessions travel: in a LiveKit room, or over our own WebSocket. */
 export const TRANSPORTS = ["livekit", "websocket"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
+/** How a client wants its media to travel, which asks for one of them; absent: as the deployment has it. */
+export const Via = { via: Type.Optional(Type.Enum(["websocket"])) };
+
 /** Where media are connected. `transport` absent: websocket. */
 export const MediaAccess = Type.Object({
   media_url: UpTo(2000),
