@@ -75,6 +75,7 @@ function attachments({ clock, models, beats, browsers, textRelay, audio }: Attac
 /** All parts of the conversation service, wired. `mediaPort`: the media server's port, once it listens. */
 export function composition(deps: ServiceDeps, mediaPort: () => number | undefined) {
   const { env, clock, ids, log, bus, nodeId: node_id } = deps;
+  const most = MAX_CONVERSATIONS;
   const sessions = sessionsRepository(deps.store().model("conversation_sessions", sessionSchema));
   const schemas = tenantSchemas(clock);
   const templates = compiledTemplates(schemas);
@@ -97,38 +98,26 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
     standstill: standstillWatch(clock),
     leaving: leaving.signal,
   };
-  const conversations = liveConversations({
-    ...sessionDeps,
-    node_id,
-    templates,
-    prepared,
-    most: MAX_CONVERSATIONS,
-    leave: () => leaving.abort(),
-  });
+  const leave = (): void => leaving.abort();
+  const conversations = liveConversations({ ...sessionDeps, node_id, templates, prepared, most, leave });
   const own = { bus, env, clock, node_id, sessions, templates, prepared };
   const xmlDriven = xmlDrivenConversations({ ...own, conversations, pipeline: textRelay });
   const warmer = speechCacheWarmer({ clock, speech: (template) => models.cascade(template).speech });
   const url = (): string => publicUrl(env.PUBLIC_WS_URL, env.MEDIA_PORT, mediaPort() ?? env.MEDIA_PORT);
   const rooms = roomsOfDeployment(deps, () => ({ conversations, browsers, attach: attach.browser }));
-  const expect = (call_ref: string, token: string): void => rooms?.sessions.expect(call_ref, token);
+  const inRooms = rooms?.sessions ?? null;
+  const expect = (call_ref: string, token: string): void => inRooms?.expect(call_ref, token);
   const addresses = mediaAddresses({ clock, ids, url, livekit: rooms?.livekit ?? null });
-  const isFull = (): boolean => conversations.calls() >= MAX_CONVERSATIONS || rooms?.sessions.isFull() === true;
+  const isFull = (): boolean => conversations.calls() >= most || inRooms?.isFull() === true;
   const preparation = { env, clock, sessions, prepared, templates, warmer, addresses, expect, full: isFull };
-  const browsers = browserSessions({
-    clock,
-    sessions,
-    prepared,
-    addresses,
-    rooms: rooms?.sessions ?? null,
-    most: MAX_CONVERSATIONS,
-  });
-
+  const browsers = browserSessions({ clock, sessions, prepared, addresses, rooms: inRooms, most });
   const attach = attachments({ clock, models, beats, browsers, textRelay, audio });
 
   return {
     browsers,
-    schemas,
-    rooms: rooms?.sessions ?? null,
+    /** What is closed at the end. */
+    owned: [evaluations, schemas, ...(inRooms ? [inRooms] : [])],
+    rooms: inRooms,
     sessions,
     prepared,
     evaluations,

@@ -114,13 +114,7 @@ export default service(
       },
       calls: () => conversations.calls(),
       async stopped() {
-        await Promise.all([
-          server?.close(),
-          parts.rooms?.close(),
-          evaluations.close(),
-          leftovers?.stop(),
-          parts.schemas.close(),
-        ]);
+        await Promise.all([server?.close(), leftovers?.stop(), ...parts.owned.map((one) => one.close())]);
       },
     };
   },

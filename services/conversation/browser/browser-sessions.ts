@@ -52,12 +52,8 @@ export function browserSessions({ clock, sessions, prepared, addresses, most, ro
     async reissue({ call_ref, via }: ParamsOf<"conversation.reissue">): Promise<MediaAccess> {
       // a session that was begun over the WebSocket has nobody in a room
       const isOnSocket = via !== undefined || (legs.has(call_ref) && !rooms?.has(call_ref));
-      const awaited = {
-        provider: BROWSER,
-        ttl_seconds: MEDIA_TOKEN_SECONDS,
-        ...(isOnSocket ? { via: "websocket" as const } : {}),
-      };
-      const address = await addresses.issue(call_ref, awaited);
+      const awaited = { provider: BROWSER, ttl_seconds: MEDIA_TOKEN_SECONDS } as const;
+      const address = await addresses.issue(call_ref, isOnSocket ? { ...awaited, via: "websocket" } : awaited);
       const hash = sha256(address.token);
       const here = legs.get(call_ref);
       if (here) {

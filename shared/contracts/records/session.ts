@@ -33,6 +33,9 @@ const PlanFields = {
 export const SessionPlan = Type.Object(PlanFields);
 export type SessionPlan = Static<typeof SessionPlan>;
 
+/** How a client wants its media to travel, which asks for one of them; absent: as the deployment has it. */
+export const Via = { via: Type.Optional(Type.Enum(["websocket"])) };
+
 /** A session that is to wait for its client. */
 export const SessionOrder = Strict({
   lead_id: Uuid,
@@ -50,9 +53,6 @@ export type SessionOrder = Static<typeof SessionOrder>;
 /** How the media of sessions travel: in a LiveKit room, or over our own WebSocket. */
 export const TRANSPORTS = ["livekit", "websocket"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
-/** How a client wants its media to travel, which asks for one of them; absent: as the deployment has it. */
-export const Via = { via: Type.Optional(Type.Enum(["websocket"])) };
-
 /** Where media are connected. `transport` absent: websocket. */
 export const MediaAccess = Type.Object({
   media_url: UpTo(2000),
