@@ -69,8 +69,8 @@ const STEADY_TO = 7;
 const LEAST_ENERGY = 10 ** (-45 / 10);
 const FALLEN = 0.25;
 const HALF = 0.5;
-const LEAST_TONE_MS = 42;
-const MOST_TONE_MS = 54;
+const LEAST_TONE_MS = 34;
+const MOST_TONE_MS = 68;
 const BUFFER_MS = 512;
 const KEPT_MS = 96;
 

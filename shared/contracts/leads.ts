@@ -83,9 +83,10 @@ export const leads = {
     join: action(Strict({ by: By, lead_id: Text(64) }), JoinedSession, { timeout_ms: 20_000 }),
     /** A link by which a person without a token joins the session of a lead, until its time to be joined is over; the link before is void. LEAD_NOT_FOUND, WRONG_MODE, SESSION_OVER. */
     joinLink: action(Strict({ by: By, lead_id: Text(64) }), JoinLink, { since: "0.3.0" }),
-    /** From the page behind a link, asked by its button: as `join`, for one tab. `resume`: the secret that this tab got, by which it comes back. LEAD_NOT_FOUND; SESSION_TAKEN: another tab has joined. */
+    /** From the page behind a link, asked by its button: as `join`, for one tab. `resume`: the secret that this tab got, by which it comes back. `livekit`: the page can be in a LiveKit room; else it
+     *  comes by WebSocket, whatever the deployment has. LEAD_NOT_FOUND; SESSION_TAKEN: another tab has joined. */
     joinByLink: action(
-      Strict({ link: Text(64), resume: Type.Optional(Text(64)) }),
+      Strict({ link: Text(64), resume: Type.Optional(Text(64)), livekit: Type.Optional(Type.Boolean()) }),
       Type.Object({ ...JoinedSession.properties, resume: UpTo(64) }),
       { timeout_ms: 20_000, since: "0.3.0" },
     ),

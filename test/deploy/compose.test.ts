@@ -12,14 +12,13 @@ import { readProject, ROOT } from "../house/sources.ts";
 import { environmentOf, interpolate, read, readCompose, readEnvFile, secondsOf } from "./compose-file.ts";
 
 const compose = readCompose();
-const names = Object.keys(contracts);
-const simulators = ["carrier", "models", "sink"];
-const container = (name: string) =>
-  compose.services[name] ??
-  (() => {
-    throw new Error(`docker-compose.yml has no ${name}`);
-  })();
-const exists = (path: string): boolean => existsSync(join(ROOT, path));
+const [names, simulators] = [Object.keys(contracts), ["carrier", "models", "sink"]];
+function container(name: string) {
+  const found = compose.services[name];
+  if (!found) throw new Error(`docker-compose.yml has no ${name}`);
+  return found;
+}
+const exists = (path: string) => existsSync(join(ROOT, path));
 const sources = readProject()
   .filter((f) => /^(?:services|shared)\/.*\.ts$/.test(f.path))
   .map((f) => ({ path: f.path, code: codeOf(f.text).code }));
@@ -31,7 +30,7 @@ const codeOfService = (name: string): string[] => {
   const made = Object.entries(MAKERS).filter(([maker]) => own.some((code) => code.includes(maker)));
   return [...own, ...made.flatMap(([, folder]) => codeBelow(folder))];
 };
-/** Whoever reads them, no container is given them. */
+/** No container is given them. */
 const TEST_SWITCHES = ["CRASH_AT"];
 
 /** Variables a service's own code reads: `env.NAME`, taken out of `env` in braces, or all that end alike: env[`${provider}_NAME`]. */
@@ -60,7 +59,7 @@ const users = mkdtempSync(join(tmpdir(), "callagent-compose-"));
 makeBusUsers(users, "callagent");
 afterAll(() => rmSync(users, { recursive: true }));
 /** Where a container finds its secrets, on this machine. */
-const withSecrets = (name: string, env: Record<string, string>): Record<string, string> =>
+const withSecrets = (name: string, env: Record<string, string>) =>
   Object.fromEntries(
     Object.entries(env).map(([variable, value]) => {
       const source = container(name).secrets?.find((s) => value === `/run/secrets/${s.target}`)?.source;
@@ -120,9 +119,10 @@ describe("docker-compose.yml against the schema", () => {
 });
 
 describe("the containers", () => {
-  test("one for every service, the simulators in their profile, bus and database", () => {
-    expect(Object.keys(compose.services).sort()).toEqual([...names, ...simulators, "nats", "mongo", "migrate"].sort());
-    expect(Object.keys(compose.services).filter((name) => container(name).profiles)).toEqual(simulators);
+  test("one for every service, the simulators and the room server in their profiles, bus and database", () => {
+    const others = ["nats", "livekit", "mongo", "migrate"];
+    expect(Object.keys(compose.services).sort()).toEqual([...names, ...simulators, ...others].sort());
+    expect(Object.keys(compose.services).filter((n) => container(n).profiles)).toEqual(["livekit", ...simulators]);
     expect(new Set([...names, ...simulators].map((name) => container(name).image)).size).toBe(1);
   });
 

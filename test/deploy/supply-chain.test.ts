@@ -139,6 +139,7 @@ describe("images", () => {
   test("this tree names one release each", () => {
     expect(IMAGE_FILES.flatMap((path) => imagesIn(read(path))).map((image) => image.repository)).toEqual([
       "library/nats",
+      "livekit/livekit-server",
       "library/mongo",
       "library/node",
     ]);

@@ -69,6 +69,7 @@ const OTHER_ENDPOINTS = new Set([
   "GET /health/ready",
   "GET /docs",
   "GET /openapi.json",
+  "POST /livekit/webhook",
   "POST /inbound-address",
   "POST /inbound",
 ]);

@@ -5,26 +5,21 @@ import { pcmOf } from "../../speech/wav.ts";
 /** Sound of the microphone and of what was played, samples a second. */
 export const BROWSER_RATE = 48_000;
 const POLL_MS = 50;
-/** Keeps all that reaches the loudspeaker of a page, and the JSON that comes over its last WebSocket. */
+/** Keeps all that reaches the loudspeaker of a page, as it sounds together. */
 export const TAP = `(() => {
-  window.received = [];
-  window.WebSocket = class extends WebSocket {
-    constructor(...how) {
-      super(...how);
-      window.socket = this;
-      this.addEventListener("message", ({ data }) => typeof data === "string" && window.received.push(JSON.parse(data)));
-    }
-  };
   const connect = AudioNode.prototype.connect;
+  const taps = new WeakMap();
   window.played = { rate: 0, blocks: [] };
+  const tapOf = (context) => {
+    const tap = context.createScriptProcessor(16384, 1, 1);
+    window.played.rate = context.sampleRate;
+    tap.onaudioprocess = ({ inputBuffer }) => window.played.blocks.push(Int16Array.from(inputBuffer.getChannelData(0), (s) => s * 32767));
+    connect.call(tap, context.destination);
+    taps.set(context, tap);
+    return tap;
+  };
   AudioNode.prototype.connect = function (to, ...rest) {
-    if (to instanceof AudioDestinationNode) {
-      const tap = this.context.createScriptProcessor(16384, 1, 1);
-      window.played.rate = this.context.sampleRate;
-      tap.onaudioprocess = ({ inputBuffer }) => window.played.blocks.push(Int16Array.from(inputBuffer.getChannelData(0), (s) => s * 32767));
-      connect.call(this, tap);
-      connect.call(tap, to);
-    }
+    if (to instanceof AudioDestinationNode) connect.call(this, taps.get(this.context) || tapOf(this.context));
     return connect.call(this, to, ...rest);
   };
 })();`;

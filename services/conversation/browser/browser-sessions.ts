@@ -18,7 +18,7 @@ export interface BrowserSessionsDeps {
   addresses: MediaAddresses;
   most: number;
   /** The rooms of this process; null: it has none. */
-  rooms: Pick<RoomSessions, "expect" | "has"> | null;
+  rooms: Pick<RoomSessions, "expect" | "has" | "drop"> | null;
 }
 
 /** The sessions of browsers in this process: their legs, and the tokens by which a client comes back. */
@@ -52,6 +52,8 @@ export function browserSessions({ clock, sessions, prepared, addresses, most, ro
     async reissue({ call_ref, via }: ParamsOf<"conversation.reissue">): Promise<MediaAccess> {
       // a session that was begun over the WebSocket has nobody in a room
       const isOnSocket = via !== undefined || (legs.has(call_ref) && !rooms?.has(call_ref));
+      // nor does anybody come who could not be in it
+      if (isOnSocket) rooms?.drop(call_ref);
       const awaited = { provider: BROWSER, ttl_seconds: MEDIA_TOKEN_SECONDS } as const;
       const address = await addresses.issue(call_ref, isOnSocket ? { ...awaited, via: "websocket" } : awaited);
       const hash = sha256(address.token);

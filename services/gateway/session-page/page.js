@@ -32,6 +32,8 @@ function follow(joined) {
   session = joined;
   showLines({ lines: joined.lines, from: 0 });
   at("heading").hidden = joined.lines.length === 0;
+  showTransport();
+  joined.addEventListener("state", showTransport);
   joined.addEventListener("transcript", ({ detail }) => showLines(detail));
   joined.addEventListener("node", ({ detail }) => {
     document.body.dataset.node = detail.name;
@@ -42,6 +44,9 @@ function follow(joined) {
 }
 
 const onState = ({ state, message }) => (state === "ended" ? finish(message) : say(message));
+const showTransport = () => {
+  document.body.dataset.transport = session.transport || "";
+};
 
 async function start() {
   at("start").disabled = true;

@@ -1,17 +1,24 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { codeOf, fail } from "../../../shared/errors.ts";
 import { isRecord, recordIn } from "../../../shared/json.ts";
+import { livekitAccount, type LivekitAccount } from "../../../shared/livekit/rooms.ts";
 import type { Env } from "../../../shared/process/env.ts";
+import type { RoomEnv } from "../../../shared/process/room-variables.ts";
 import { readBytes, textOf } from "../http/body.ts";
 import { answerJson, answerText, withHead, type Handler, type Refuser } from "../http/exchange.ts";
 import type { Limits } from "../http/request-limits.ts";
+
+type PageEnv = Pick<Env, "PUBLIC_WS_URL"> & RoomEnv;
 
 /** The files of the page, by the last part of their address. */
 const ASSETS = {
   "page.css": "text/css; charset=utf-8",
   "page.js": "text/javascript; charset=utf-8",
   "session.js": "text/javascript; charset=utf-8",
+  "socket-transport.js": "text/javascript; charset=utf-8",
+  "room-transport.js": "text/javascript; charset=utf-8",
   "session.d.ts": "text/plain; charset=utf-8",
   "widget.js": "text/javascript; charset=utf-8",
   "audio.js": "text/javascript; charset=utf-8",
@@ -22,38 +29,58 @@ const SHARED = { "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Poli
 
 const fileOf = (name: string): string => readFileSync(join(import.meta.dirname, name), "utf8");
 
-/** What the page may do: its own files, the session's socket, the microphone; nothing of anybody else. */
-const policyOf = (env: Pick<Env, "PUBLIC_WS_URL">): string =>
-  `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${new URL(env.PUBLIC_WS_URL).origin}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+/** LiveKit's client library, as its package has it for browsers; a new version is fetched within a day. */
+const LIVEKIT_FILE = "livekit-client.mjs";
+const LIVEKIT_CACHING = "public, max-age=86400";
+function livekitFile(): string {
+  const built = createRequire(import.meta.url).resolve("livekit-client");
+  return readFileSync(join(dirname(built), "livekit-client.esm.mjs"), "utf8");
+}
 
-/** The secret that a tab names; undefined: it has none yet. VALIDATION_FAILED. */
-function resumeIn(bytes: Uint8Array): string | undefined {
+/** Where a client of a LiveKit server connects, by https too: it asks there why it was refused. LiveKit Cloud leads to hosts of its regions. */
+function roomOrigins({ public_url }: Pick<LivekitAccount, "public_url">): string[] {
+  const { protocol, host } = new URL(public_url);
+  const hosts = host.endsWith(".livekit.cloud") ? [host, "*.livekit.cloud"] : [host];
+  const schemes = protocol === "wss:" || protocol === "https:" ? ["wss:", "https:"] : ["ws:", "http:"];
+  return hosts.flatMap((each) => schemes.map((scheme) => `${scheme}//${each}`));
+}
+
+/** What the page may do: its own files, the session's socket or room, the microphone; nothing of anybody else. */
+function policyOf(env: PageEnv, account: LivekitAccount | null): string {
+  const media = [new URL(env.PUBLIC_WS_URL).origin, ...(account ? roomOrigins(account) : [])].join(" ");
+  return `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${media}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+}
+
+/** What a tab says of itself. `resume`: its secret; absent: it has none yet. `livekit`: it can be in a LiveKit room. VALIDATION_FAILED. */
+function tabIn(bytes: Uint8Array): { resume?: string; livekit: boolean } {
   const body = recordIn(textOf(bytes) ?? "");
-  const resume = isRecord(body) ? body["resume"] : null;
-  if (resume === undefined) return undefined;
-  return typeof resume === "string" ? resume : fail("VALIDATION_FAILED", "The body is not what the page sends.");
+  const { resume, livekit } = isRecord(body) ? body : { resume: null };
+  if (resume === undefined) return { livekit: livekit === true };
+  if (typeof resume !== "string") return fail("VALIDATION_FAILED", "The body is not what the page sends.");
+  return { resume, livekit: livekit === true };
 }
 
 /** The page behind a join link, its files, and the exchange of the link for a session. Opening it changes nothing: programs open links too. */
 export function sessionPage(
-  env: Pick<Env, "PUBLIC_WS_URL">,
+  env: PageEnv,
   limits: Pick<Limits, "checkBadTokens">,
   refused: Refuser,
 ): Record<string, Handler> {
+  const account = livekitAccount(env);
   const page = fileOf("page.html");
   const headers = {
     "Content-Type": "text/html; charset=utf-8",
-    "Content-Security-Policy": policyOf(env),
+    "Content-Security-Policy": policyOf(env, account),
     "Permissions-Policy": "microphone=(self)",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
   };
-  const files = Object.entries(ASSETS).map(([name, type]) => {
-    const text = fileOf(name);
-    return withHead(`/r/assets/${name}`, async ({ res }) => {
-      answerText(res, 200, { "Content-Type": type, "Cache-Control": "no-cache", ...SHARED }, text);
+  const served = (name: string, type: string, text: string, caching: string): Record<string, Handler> =>
+    withHead(`/r/assets/${name}`, async ({ res }) => {
+      answerText(res, 200, { "Content-Type": type, "Cache-Control": caching, ...SHARED }, text);
     });
-  });
+  const files = Object.entries(ASSETS).map(([name, type]) => served(name, type, fileOf(name), "no-cache"));
+  if (account) files.push(served(LIVEKIT_FILE, ASSETS["page.js"], livekitFile(), LIVEKIT_CACHING));
   return {
     ...(Object.assign({}, ...files) as Record<string, Handler>),
     ...withHead("/r/:link", async ({ res }) => answerText(res, 200, headers, page)),
@@ -62,9 +89,9 @@ export function sessionPage(
       for (const [name, value] of Object.entries(SHARED)) res.setHeader(name, value);
       try {
         const countBad = limits.checkBadTokens(req);
-        const resume = resumeIn(await readBytes(req));
+        const tab = tabIn(await readBytes(req));
         const joined = await bus
-          .call("leads.joinByLink", { link: path["link"] ?? "", ...(resume === undefined ? {} : { resume }) })
+          .call("leads.joinByLink", { link: path["link"] ?? "", ...tab })
           .catch((error: unknown) => {
             if (codeOf(error) === "LEAD_NOT_FOUND") countBad();
             throw error;

@@ -41,6 +41,8 @@ export class Session extends EventTarget {
   readonly muted: boolean;
   readonly state: "connecting" | StateDetail["state"];
   readonly lines: readonly Line[];
+  /** How the media travel; null: not at the moment. */
+  readonly transport: "livekit" | "websocket" | null;
   addEventListener<K extends keyof SessionEvents>(
     type: K,
     listener: (event: CustomEvent<SessionEvents[K]>) => void,

@@ -1,4 +1,7 @@
 /* The web SDK: `join(link)` lets this page take part in a session (docs/rtc.md). No build step; types in session.d.ts. */
+import { canEnterRooms, openRoom } from "./room-transport.js";
+import { openSocket } from "./socket-transport.js";
+
 const RETRY_MS = 500;
 /** The session waits 15 s for sound on a socket that looks open, and 5 s more for a tab that is gone. */
 const RETRY_FOR_MS = 20000;
@@ -6,12 +9,9 @@ const RETRY_FOR_MS = 20000;
 const ANSWER_MS = 3000;
 /** The conversation is prepared meanwhile, its first words are made into sound. */
 const FIRST_ANSWER_MS = 15000;
-/** A network that is gone closes no socket: it is asked for an answer so often. */
+/** A network that is gone closes no connection: it is asked for an answer so often. */
 const PING_MS = 1000;
-/** More than this waits unsent: what is said now would come too late, bytes. */
-const MAX_UNSENT = 32000;
-/** Close code of a socket whose place another has taken. */
-const REPLACED = 4001;
+const LAST_WORDS_MS = 1000;
 
 const WORDS = {
   LEAD_NOT_FOUND: "This link does not work, or not any more. Ask for a new one.",
@@ -32,6 +32,8 @@ const WORDS = {
   CONNECTION: "The connection can't be made. Check your network, then try again.",
 };
 const FINAL = new Set(["LEAD_NOT_FOUND", "SESSION_TAKEN", "SESSION_OVER"]);
+/** What the other transport may do better at. */
+const OTHER_WAY = new Set(["CONNECTION", "NETWORK", "DEPENDENCY_DOWN"]);
 
 /** Why a session can't be joined: `code`, and `message` in plain words. `isFinal`: trying again does not help. */
 export class SessionError extends Error {
@@ -48,15 +50,15 @@ const keyOf = (link) => `resume ${new URL(link, location.href).href}`;
 /** Whether this tab was in the session before, and can go on. */
 export const wasJoined = (link) => sessionStorage.getItem(keyOf(link)) !== null;
 
-/** Asks for a token: the first time it takes the session for this tab. */
-async function access(link) {
+/** Asks for a token: the first time it takes the session for this tab. `livekit`: one for a LiveKit room will do. */
+async function access(link, livekit) {
   const resume = sessionStorage.getItem(keyOf(link));
   let answer;
   try {
     // without a type of its own the request needs no leave of another origin's server
     answer = await fetch(link, {
       method: "POST",
-      body: JSON.stringify(resume ? { resume } : {}),
+      body: JSON.stringify(resume ? { resume, livekit } : { livekit }),
       signal: AbortSignal.timeout(resume ? ANSWER_MS : FIRST_ANSWER_MS),
     });
   } catch {
@@ -85,10 +87,8 @@ async function openMedia() {
     throw new SessionError("LOUDSPEAKER");
   }
   const microphone = new AudioWorkletNode(context, "microphone", { numberOfOutputs: 0 });
-  const loudspeaker = new AudioWorkletNode(context, "loudspeaker", { numberOfInputs: 0, outputChannelCount: [1] });
   context.createMediaStreamSource(stream).connect(microphone);
-  loudspeaker.connect(context.destination);
-  return { stream, context, microphone, loudspeaker };
+  return { stream, context, microphone };
 }
 
 /**
@@ -101,7 +101,7 @@ export class Session extends EventTarget {
   lines = [];
   #link;
   #media;
-  #socket = null;
+  #transport = null;
   /** When the ping that was not answered yet was sent, ms; null: none waits. */
   #pingedAt = null;
   #watching;
@@ -110,10 +110,10 @@ export class Session extends EventTarget {
     super();
     this.#link = link;
     this.#media = media;
-    media.microphone.port.addEventListener("message", ({ data }) => this.#spoken(data));
+    media.microphone.port.addEventListener("message", ({ data: { peak } }) => {
+      this.#tell("level", { peak: this.muted ? 0 : peak });
+    });
     media.microphone.port.start();
-    media.loudspeaker.port.addEventListener("message", ({ data: name }) => this.send({ type: "mark", name }));
-    media.loudspeaker.port.start();
     media.stream.getAudioTracks()[0].addEventListener("ended", () => {
       this.#tell("state", {
         state: this.state,
@@ -121,13 +121,18 @@ export class Session extends EventTarget {
       });
     });
     this.#watching = setInterval(() => this.#watch(), PING_MS);
-    // a tab that is closed ends its socket in order, so that the session knows that it was left
-    addEventListener("pagehide", () => this.#socket && this.#socket.close(1000));
+    // a tab that is closed leaves in order, so that the session knows that it was left
+    addEventListener("pagehide", () => this.#transport && this.#transport.close());
   }
 
-  /** Sends a message of the socket (docs/rtc.md). */
+  /** How the media travel: "livekit" or "websocket"; null: they do not at the moment. */
+  get transport() {
+    return this.#transport && this.#transport.name;
+  }
+
+  /** Sends a message of the session (docs/rtc.md). */
   send(message) {
-    if (this.#socket && this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
+    if (this.#transport) this.#transport.send(message);
   }
 
   /** Has a text spoken: a session of mode RTC_STREAM. */
@@ -144,6 +149,7 @@ export class Session extends EventTarget {
 
   mute(muted) {
     this.muted = muted;
+    if (this.#transport) this.#transport.mute(muted);
   }
 
   leave() {
@@ -151,10 +157,16 @@ export class Session extends EventTarget {
     this.#finish("You have ended the conversation.");
   }
 
-  /** Connects; for `join`. */
+  /** Connects; for `join`. In a LiveKit room where the deployment has them, over its WebSocket where not, or where that does not come about. */
   async connect() {
-    const { url, token } = await access(this.#link);
-    await this.#open(url, token);
+    const ways = canEnterRooms() ? [true, false] : [false];
+    for (const livekit of ways) {
+      try {
+        return await this.#open(await access(this.#link, livekit));
+      } catch (error) {
+        if (!livekit || !OTHER_WAY.has(error.code) || this.state === "ended") throw error;
+      }
+    }
   }
 
   #tell(type, detail) {
@@ -166,52 +178,32 @@ export class Session extends EventTarget {
     this.#tell("state", { state, message });
   }
 
-  #open(url, token) {
-    return new Promise((resolve, reject) => {
-      const next = new WebSocket(url, ["callagent.session", token]);
-      const late = setTimeout(() => next.close(), ANSWER_MS);
-      next.binaryType = "arraybuffer";
-      next.addEventListener("open", () => {
-        clearTimeout(late);
-        this.#socket = next;
-        this.#pingedAt = null;
-        this.send({ type: "start" });
-        this.#enter("talking", "You can talk now.");
-        resolve();
-      });
-      next.addEventListener("message", ({ data }) => this.#received(data));
-      next.addEventListener("error", () => reject(new SessionError("CONNECTION")));
-      next.addEventListener("close", ({ code }) => {
-        if (this.#socket !== next || this.state === "ended") return;
-        this.#socket = null;
-        if (code === REPLACED) this.#finish("The conversation goes on in another window.");
-        else void this.#reconnect();
-      });
+  async #open(how) {
+    const opened = await (how.transport === "livekit" ? openRoom : openSocket)(how, this.#media, {
+      received: (message) => this.#received(message),
+      lost: (transport, isReplaced) => this.#lost(transport, isReplaced),
+    }).catch(() => {
+      throw new SessionError("CONNECTION");
     });
+    if (this.state === "ended") return opened.close();
+    this.#transport = opened;
+    this.#pingedAt = null;
+    opened.mute(this.muted);
+    this.#enter("talking", "You can talk now.");
   }
 
-  #spoken({ frame, peak }) {
-    this.#tell("level", { peak: this.muted ? 0 : peak });
-    const socket = this.#socket;
-    if (!socket || socket.readyState !== WebSocket.OPEN || socket.bufferedAmount > MAX_UNSENT) return;
-    socket.send(this.muted ? new Int16Array(frame.length) : frame);
+  #lost(transport, isReplaced) {
+    if (this.#transport !== transport || this.state === "ended") return;
+    this.#transport = null;
+    if (isReplaced) this.#finish("The conversation goes on in another window.");
+    else void this.#reconnect();
   }
 
-  #received(data) {
-    const { port } = this.#media.loudspeaker;
-    if (typeof data !== "string") {
-      const pcm = new Int16Array(data);
-      port.postMessage({ type: "sound", pcm }, [pcm.buffer]);
-      return;
-    }
-    const message = JSON.parse(data);
+  #received(message) {
     switch (message.type) {
       case "pong":
         this.#pingedAt = null;
         return;
-      case "mark":
-      case "clear":
-        return port.postMessage(message, []);
       case "transcript":
         this.lines = [...this.lines.slice(0, message.from), ...message.lines];
         return this.#tell("transcript", { lines: this.lines, from: message.from });
@@ -224,18 +216,16 @@ export class Session extends EventTarget {
     }
   }
 
-  /** Leaves a socket over which no answer comes any more. */
+  /** Leaves a connection over which no answer comes any more. */
   #watch() {
-    if (!this.#socket) return;
-    if (this.#pingedAt === null) {
-      this.#pingedAt = performance.now();
-      this.send({ type: "ping" });
-    } else if (performance.now() - this.#pingedAt > ANSWER_MS) {
-      const silent = this.#socket;
-      this.#socket = null;
-      silent.close();
-      void this.#reconnect();
+    const transport = this.#transport;
+    if (!transport) return;
+    if (this.#pingedAt === null) this.#pingedAt = performance.now();
+    else if (performance.now() - this.#pingedAt > transport.answerMs) {
+      this.#lost(transport, false);
+      return transport.close();
     }
+    this.send({ type: "ping" });
   }
 
   async #reconnect() {
@@ -263,8 +253,11 @@ export class Session extends EventTarget {
   release() {
     clearInterval(this.#watching);
     for (const track of this.#media.stream.getTracks()) track.stop();
-    // the last words are in the loudspeaker's queue still
-    setTimeout(() => void this.#media.context.close(), 1000);
+    // the last words are on their way to the loudspeaker still
+    setTimeout(() => {
+      if (this.#transport) this.#transport.close();
+      void this.#media.context.close();
+    }, LAST_WORDS_MS);
   }
 }
 

@@ -30,7 +30,7 @@ export async function makeJoinLink(
 export async function joinByLink(
   deps: LinkDeps,
   bus: Bus,
-  { link, resume }: ParamsOf<"leads.joinByLink">,
+  { link, resume, livekit }: ParamsOf<"leads.joinByLink">,
 ): Promise<ResultOf<"leads.joinByLink">> {
   const lead = await deps.leads.byLink(sha256(link));
   if (!lead) return fail("LEAD_NOT_FOUND", "This link leads to no session; ask for a new one.");
@@ -38,5 +38,6 @@ export async function joinByLink(
   if (lead.status === "PROCESSING" && !isBack)
     fail("SESSION_TAKEN", "Somebody has joined this session already, in another window or on another device.");
   const secret = isBack ? resume : deps.ids.base64url(SECRET_BYTES);
-  return { ...(await enterSession(deps, bus, lead, { holder: sha256(secret) })), resume: secret };
+  const by = { holder: sha256(secret), ...(livekit === true ? {} : { via: "websocket" as const }) };
+  return { ...(await enterSession(deps, bus, lead, by)), resume: secret };
 }

@@ -49,11 +49,12 @@ async function admit(deps: SessionDeps, bus: Bus, lead: LeadDoc): Promise<Sessio
   return ruling.verdict === "dropped" ? dropped(deps, lead, ruling) : fail("SESSION_HELD", ruling.detail);
 }
 
-/** Who joins. `holder`: the hash of the secret of the tab that does; our page, which comes by WebSocket whatever the deployment has. */
+/** Who joins. `holder`: the hash of the secret of the tab that does. `via`: the one way in which its media can travel. */
 interface JoinedBy {
   holder?: string;
+  via?: "websocket";
 }
-const viaOf = ({ holder }: JoinedBy) => (holder === undefined ? {} : { via: "websocket" as const });
+const viaOf = ({ via }: JoinedBy) => (via === undefined ? {} : { via });
 
 /** The claimed lead's session, waiting for its client; where that can't be had, the claim is released. */
 async function open(deps: SessionDeps, bus: Bus, lead: LeadDoc, plan: SessionPlan, by: JoinedBy): Promise<Joined> {

@@ -47,20 +47,27 @@ const held =
     return `${browser.version}; the page played "${heard.slice(0, 45)}…"`;
   };
 
+/** Joins the page's session with the SDK alone, as a program does that leads. */
+const LEADS = `import("/r/assets/session.js").then(async ({ join }) => {
+  window.told = [];
+  window.session = await join(location.href);
+  session.addEventListener("speech", ({ detail }) => told.push(detail));
+})`;
 const speechOf = (page: Page, id: string): Promise<unknown> =>
-  page.evaluate(
-    `received.filter((m) => m.type === "speech" && m.utterance_id === "${id}").map((m) => m.status).join(" ")`,
-  );
+  page.evaluate(`told.filter((m) => m.utterance_id === "${id}").map((m) => m.status).join(" ")`);
 
-/** A program leads: texts spoken by HTTP and by the page's own socket. */
+/** A program leads: texts spoken by HTTP and by the session's own messages. */
 async function led(lane: Lane): Promise<string> {
   const browser = await lane.browser("Fine, thanks.");
   const lead_id = await lane.pushed("RTC_STREAM");
-  const page = await lane.talk(browser, lead_id);
+  const page = await browser.open(await lane.link(lead_id));
+  // a browser plays sound once a person has clicked somewhere
+  await page.click("h1");
+  await page.evaluate(LEADS);
   const speak = (text: string, utterance_id: string) =>
     lane.product.admin.ask("POST", "/leads/{lead_id}/tts-speak", { path: { lead_id }, body: { text, utterance_id } });
   await until("the session", () => speak("Good morning.", "one").catch(() => undefined), WAIT_MS, POLL_MS);
-  await page.evaluate(`socket.send(JSON.stringify({ type: "speak", text: "How are you?", utterance_id: "two" }))`);
+  await page.evaluate(`session.speak("How are you?", { utterance_id: "two" })`);
   const isOver = (id: string): Promise<true | undefined> =>
     speechOf(page, id).then((said) => String(said).endsWith("finished") || undefined);
   await until("both to be spoken", () => isOver("two"), WAIT_MS, POLL_MS);
@@ -68,10 +75,13 @@ async function led(lane: Lane): Promise<string> {
     [await speechOf(page, "one"), await speechOf(page, "two")],
     Array(2).fill("queued started finished"),
   );
-  const heard = await heardBy(page);
-  assert.ok(alike(heard, "Good morning. How are you?"), `played: ${heard}`);
-  await shows(page, "#words", "thanks.");
-  await page.click("#end");
+  const all = async (): Promise<string | undefined> => {
+    const played = await heardBy(page);
+    return alike(played, "Good morning. How are you?") ? played : undefined;
+  };
+  const heard = await until("both to be played", all, WAIT_MS, POLL_MS);
+  await page.until("what the person says", `JSON.stringify(session.lines).includes("thanks.")`, WAIT_MS);
+  await page.evaluate("session.leave()");
   const lead = await lane.finished(lead_id);
   assert.deepEqual([lead.metaData["node_traversal"], lead.metaData["call_ended_by"]], [[], "customer"]);
   return `the page played "${heard}"`;
@@ -174,7 +184,8 @@ async function embedded(lane: Lane): Promise<string> {
     const inside = (what: string): string =>
       `document.querySelector("callagent-talk").shadowRoot.querySelector("${what}")`;
     await first.until("to talk", `${inside("p")}.textContent === "You can talk now."`, WAIT_MS);
-    await first.until("the question", `received.some((m) => JSON.stringify(m).includes("${QUESTION}"))`, WAIT_MS);
+    const lines = `JSON.stringify(document.querySelector("callagent-talk").session.lines)`;
+    await first.until("the question", `${lines}.includes("${QUESTION}")`, WAIT_MS);
     await first.evaluate(`${inside("button")}.click()`);
     await first.until("the end", `${inside("p")}.textContent === "You have ended the conversation."`, WAIT_MS);
     assert.equal((await lane.finished(one)).metaData["call_ended_by"], "customer");
@@ -199,7 +210,7 @@ async function embedded(lane: Lane): Promise<string> {
 export const CONVERSATIONS: readonly Scene[] = [
   { name: "conversation over the cascade", isShort: true, run: held("cascade") },
   { name: "conversation with a realtime model", isShort: false, run: held("realtime") },
-  { name: "RTC_STREAM by HTTP and by the socket", isShort: false, run: led },
+  { name: "RTC_STREAM by HTTP and by the SDK", isShort: false, run: led },
   { name: "embedded in another page", isShort: false, run: embedded },
   { name: "Firefox", isShort: false, run: inFirefox },
   { name: "keyboard, phone, WCAG AA", isShort: false, run: usable },

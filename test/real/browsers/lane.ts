@@ -41,6 +41,8 @@ export interface Lane {
   /** Keeps a file for a person to look at. */
   keep(name: string, bytes: Uint8Array): void;
   folder: string;
+  /** How media travel. */
+  transport: "livekit" | "websocket";
   /** The ports that pages connect to. */
   ports: { http: number; media: number };
   stop(): Promise<void>;
@@ -67,9 +69,14 @@ export const shows = (page: Page, selector: string, text: string, limitMs = WAIT
     limitMs,
   );
 
-/** Starts the product for the scenes. `folder`: where they keep what a person looks at. */
+/** The variables of a LiveKit server. */
+const LIVEKIT = ["LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET"];
+
+/** Starts the product for the scenes. `folder`: where they keep what a person looks at. In rooms of the LiveKit server that the environment names, if it does. */
 export async function startLane(folder: string): Promise<Lane> {
-  const env = { RECORDING_SOURCE: "own", LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500" };
+  const livekit = LIVEKIT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+  const own = { RECORDING_SOURCE: "own", LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500" };
+  const env = { ...own, ...(Object.fromEntries(livekit) as Record<string, string>) };
   const product = await startProduct({ engine: "cascade", env });
   const stage = await voiceStage(product);
   const browsers = new Set<Chromium>();
@@ -83,6 +90,7 @@ export async function startLane(folder: string): Promise<Lane> {
     product,
     stage,
     folder,
+    transport: livekit.length > 0 ? "livekit" : "websocket",
     ports: { http: portOf(product.stack.httpUrl), media: portOf(product.stack.mediaUrl) },
     leadOf,
     keep: (name, bytes) => writeFileSync(join(folder, name), bytes),
@@ -116,6 +124,7 @@ export async function startLane(folder: string): Promise<Lane> {
       const page = await browser.open(await lane.link(lead_id));
       await page.click("#start");
       await shows(page, "#status", "You can talk now.");
+      await page.until(lane.transport, `document.body.dataset.transport === "${lane.transport}"`, WAIT_MS);
       return page;
     },
     async stop() {

@@ -166,6 +166,14 @@ describe("a session lead", () => {
     expect((await get(lead_id)).attempt_count).toBe(0);
   });
 
+  test("is joined in a LiveKit room by the page that can be in one", async () => {
+    const lead_id = await push();
+    const link = (await stage.bus.call("leads.joinLink", { by, lead_id })).url.split("/r/")[1] ?? "";
+    await stage.bus.call("leads.joinByLink", { link, livekit: true });
+    expect(opened.at(-1)).toMatchObject({ lead_id });
+    expect(opened.at(-1)?.via).toBeUndefined();
+  });
+
   test("is joined by its link by one tab, which alone comes back, until the lead is over; a new link voids the old", async () => {
     const lead_id = await push();
     const linkOf = async () => (await stage.bus.call("leads.joinLink", { by, lead_id })).url.split("/r/")[1] ?? "";
@@ -181,6 +189,7 @@ describe("a session lead", () => {
       "SESSION_TAKEN",
     ]);
     expect((await enter(link, resume)).resume).toBe(resume);
+    expect(opened.at(-1)?.via).toBe("websocket");
     await stage.bus.call("leads.settle", { lead_id, claim_no: 1, facts: noFacts("completed") });
     expect(await enter(link, resume).catch(codeOf)).toBe("SESSION_OVER");
     expect(JSON.stringify(await get(lead_id))).not.toContain(link);
