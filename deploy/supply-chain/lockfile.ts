@@ -20,6 +20,7 @@ export interface Lockfile {
 export interface Manifest {
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
+  optionalDependencies?: Record<string, string>;
   overrides: Record<string, string>;
   allowScripts: Record<string, boolean>;
 }
@@ -86,7 +87,12 @@ function faultsOfPackage(folder: string, found: LockedPackage, manifest: Manifes
 
 /** What is wrong with the packages that an installation brings, a line each: hashes, addresses, install scripts, licences, versions that are no exact one. */
 export function faultsOfPackages(lock: Lockfile, manifest: Manifest): string[] {
-  const asked = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.overrides };
+  const asked = {
+    ...manifest.dependencies,
+    ...manifest.devDependencies,
+    ...manifest.optionalDependencies,
+    ...manifest.overrides,
+  };
   const loose = Object.entries(asked)
     .filter(([, version]) => !EXACT.test(version))
     .map(([name, version]) => `${name} is asked for as "${version}": name one exact version in package.json`);

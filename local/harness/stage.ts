@@ -98,6 +98,8 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     MEDIA_PORT: "0",
     MONGODB_URI: database.uri,
     MIGRATE_AT_START: "true",
+    // simulated people speak in tones
+    VOICE_DETECTION: "pitch",
     // a test machine that is short of time shows nothing about the limit
     ANSWER_LIMIT_MS: "10000",
     // calls that a test leaves behind are ended at once

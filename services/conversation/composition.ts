@@ -6,6 +6,7 @@ import { callEvaluations } from "./evaluation/call-evaluations.ts";
 import { speechCacheWarmer } from "./pipelines/cascaded/speech-cache-warmer.ts";
 import { pipelines } from "./pipelines/pipeline-factory.ts";
 import { DeploymentModels } from "./providers/deployment-models.ts";
+import { sileroFile, SileroThread } from "./providers/vad/silero-thread.ts";
 import { webRequester } from "./providers/web-request.ts";
 import { sessionRecordings } from "./recording/session-recordings.ts";
 import { compiledTemplates, type CompiledTemplate } from "./session/compiled-templates.ts";
@@ -85,7 +86,9 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
   const evaluations = callEvaluations({ bus, clock, log, model: (template) => models.evaluation(template) });
   const recordings = sessionRecordings({ env, ids, bus, clock, log });
   const beats = frameClock(clock);
-  const { textRelay, audio } = pipelines({ env, clock, models, recordings, beats });
+  const file = env.VOICE_DETECTION === "silero" ? sileroFile() : null;
+  const voices = file === null ? undefined : new SileroThread({ clock, log, file });
+  const { textRelay, audio } = pipelines({ env, clock, models, voices, recordings, beats });
   const leaving = new AbortController();
   const sessionDeps = {
     bus,
@@ -116,7 +119,7 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
   return {
     browsers,
     /** What is closed at the end. */
-    owned: [evaluations, schemas, ...(inRooms ? [inRooms] : [])],
+    owned: [evaluations, schemas, ...(inRooms ? [inRooms] : []), ...(voices ? [voices] : [])],
     rooms: inRooms,
     sessions,
     prepared,

@@ -198,6 +198,12 @@ export const VARIABLES = {
     values: ENGINES,
     doc: "pipeline of conversations where template and configuration name no engine; default cascade where STT_BASE_URL and TTS_BASE_URL are set, else relay",
   },
+  VOICE_DETECTION: {
+    kind: "enum",
+    values: ["silero", "pitch"],
+    default: "silero",
+    doc: "how a caller's voice is told from noises: `silero`, a small network, where the optional package @ricky0123/vad-web is installed; else, and with `pitch`, by the pitch of a voice",
+  },
   PREEMPTIVE_GENERATION: {
     kind: "boolean",
     default: true,

@@ -10,10 +10,11 @@ import {
   type SilentResult,
 } from "./agent-monologues.ts";
 import { ANSWER_CONDITIONS, answersUnder, type AnswerResult } from "./answered-turns.ts";
-import { benchLines, severalAtOnce, type BenchLines } from "./bench-lines.ts";
+import { benchLines, severalAtOnce, type BenchLines, type BenchLinesOptions } from "./bench-lines.ts";
 import { afterthought, helloAfter, HELLOS, PAUSES } from "./first-last-words.ts";
 
 const SLOW = "--slow=";
+const PITCH = "--pitch";
 const FIRST_AND_LAST = ["hello", "afterthought"];
 /** Calls that are held at once where each is one condition. */
 const AT_ONCE = 4;
@@ -109,10 +110,14 @@ async function firstWords(bench: BenchLines, names: readonly string[], tell: (ro
   );
 }
 
-async function lastWords(slow: number, names: readonly string[], tell: (row: Row) => void): Promise<void> {
+async function lastWords(
+  { slow, env }: Required<Pick<BenchLinesOptions, "slow" | "env">>,
+  names: readonly string[],
+  tell: (row: Row) => void,
+): Promise<void> {
   if (!named(names, "afterthought")) return;
   const simulator = await startSimulatedModels({ stt_ms: 0, first_token_ms: 150 * slow, first_audio_ms: 0 });
-  const bench = await benchLines({ slow, chat: simulator.url });
+  const bench = await benchLines({ slow, chat: simulator.url, env });
   console.log('\n| "Yes." pause "Friday would be better." ms | voice | decided |\n|---|---|---|');
   try {
     await severalAtOnce(PAUSES, AT_ONCE, (one) =>
@@ -129,29 +134,30 @@ async function lastWords(slow: number, names: readonly string[], tell: (row: Row
 }
 
 /** What was asked for: conditions by name, groups of them, or all. */
-function readArguments(args: readonly string[]): { names: string[]; slow: number; phantom: boolean } {
+function readArguments(args: readonly string[]): { names: string[]; slow: number; phantom: boolean; voices: string } {
   const given = args.filter((arg) => !arg.startsWith("--"));
   const options = args.filter((arg) => arg.startsWith("--"));
   const strange = [
     ...given.filter((name) => !(name in GROUPS) && !ALL.includes(name)),
-    ...options.filter((o) => o !== "--phantom" && !o.startsWith(SLOW)),
+    ...options.filter((o) => o !== "--phantom" && o !== PITCH && !o.startsWith(SLOW)),
   ][0];
   const slow = Number(options.find((o) => o.startsWith(SLOW))?.slice(SLOW.length) ?? 1);
   if (strange !== undefined || !(slow >= 1))
     throw new Error(
-      `there is no "${strange ?? SLOW}"; it is npm run bench -- speech [condition …] [--slow=2] [--phantom], with conditions of: ${Object.keys(GROUPS).join(", ")}, ${ALL.join(", ")}`,
+      `there is no "${strange ?? SLOW}"; it is npm run bench -- speech [condition …] [--slow=2] [--phantom] [--pitch], with conditions of: ${Object.keys(GROUPS).join(", ")}, ${ALL.join(", ")}`,
     );
   const names = given.length === 0 ? ALL : given.flatMap((name) => GROUPS[name] ?? [name]);
-  return { names, slow, phantom: options.includes("--phantom") };
+  return { names, slow, phantom: options.includes("--phantom"), voices: options.includes(PITCH) ? "pitch" : "silero" };
 }
 
 /**
- * `npm run bench -- speech [condition …] [--slow=2] [--phantom]`: conversations in real speech, over a carrier's stream, on lines that are as lines are. Speech is flite's and
+ * `npm run bench -- speech [condition …] [--slow=2] [--phantom] [--pitch]`: conversations in real speech, over a carrier's stream, on lines that are as lines are. Speech is flite's and
  * espeak-ng's, recognition pocketsphinx'. `--slow`: a second of the lines takes so many, for a machine that is busy. `--phantom`: the recogniser writes "Thank you." for
- * sound without words, as some do. Exit status 1 where something that is asked for is missed.
+ * sound without words, as some do. `--pitch`: voices are told by their pitch, not by the model. Exit status 1 where something that is asked for is missed.
  */
 export async function benchSpeech(): Promise<void> {
-  const { names, slow, phantom } = readArguments(process.argv.slice(3));
+  const { names, slow, phantom, voices } = readArguments(process.argv.slice(3));
+  const env = { VOICE_DETECTION: voices };
   console.log(
     `speech: node ${process.versions.node}, ${cpus().length} processors, ${busy()}; a second of the lines takes ${slow}`,
   );
@@ -160,7 +166,7 @@ export async function benchSpeech(): Promise<void> {
     console.log(line);
     if (met === false) missed++;
   };
-  const bench = await benchLines({ slow, phantom: phantom ? "Thank you." : "" });
+  const bench = await benchLines({ slow, phantom: phantom ? "Thank you." : "", env });
   try {
     await answers(bench, names, tell);
     await disturbances(bench, names, tell);
@@ -168,7 +174,7 @@ export async function benchSpeech(): Promise<void> {
   } finally {
     await bench.stop();
   }
-  await lastWords(slow, names, tell);
+  await lastWords({ slow, env }, names, tell);
   console.log(`\n${missed} asked for and missed; ${busy()}`);
   if (missed > 0) process.exitCode = 1;
 }

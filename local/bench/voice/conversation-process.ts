@@ -79,6 +79,8 @@ function spawned(
       TTS_BASE_URL: models,
       TTS_API_KEY: key,
       TTS_MODEL: "callagent-sim",
+      // most benches play tones
+      VOICE_DETECTION: "pitch",
       ...env,
     },
   });

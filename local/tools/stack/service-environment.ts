@@ -90,6 +90,8 @@ export function serviceEnv(o: {
     JWT_PRIVATE_KEY: o.secrets.jwt_private_key,
     SECRETS_KEY: o.secrets.secrets_key,
     RECORDINGS_DIR: o.recordings,
+    // simulated people speak in tones, which are no voice
+    VOICE_DETECTION: "pitch",
     ...carrierEnv(o.carrier, o.secrets),
     WEBHOOK_ALLOW_HTTP: "true",
     WEBHOOK_ALLOW_PRIVATE: "true",

@@ -29,3 +29,19 @@ export interface Resampler {
   /** Returns the last samples and resets the resampler. */
   end(): Pcm;
 }
+
+/** Tells how likely sound of a call is a voice. */
+export interface VoiceModel {
+  /** Begins with a call; each window is answered in their order, now or later: by a probability from 0 to 1, or null where it could not be judged. */
+  open(answer: (probability: number | null) => void): VoiceJudge;
+}
+
+/** A voice model's ear on one call. */
+export interface VoiceJudge {
+  /** It answers: false while it is starting, and once it can't be had. */
+  readonly ready: boolean;
+  /** A window of 256 samples at 8 kHz, which is read before this returns. */
+  ask(window: Pcm): void;
+  /** The next window does not follow the one before. */
+  forget(): void;
+}

@@ -1,6 +1,7 @@
 import { BandPower, noiseFloor, type StepPower } from "./detection/bands.ts";
 import { PitchSearch, Voicing } from "./detection/pitch.ts";
-import type { VoiceActivity, Pcm } from "./port.ts";
+import { SecondOpinion } from "./detection/second-opinion.ts";
+import type { VoiceActivity, VoiceModel, Pcm } from "./port.ts";
 
 /** Audio is analysed in steps of this length, whatever the length of the frames. */
 const STEP_MS = 10;
@@ -19,6 +20,10 @@ const AGAIN_SPEECH_MS = 250;
 const PAUSE_DB = 18;
 /** Sound without a pitch belongs to the voice before it for so long: fricatives, and words that noise hides. */
 const UNVOICED_MS = 420;
+/** The model hears them itself; so much is for the time it takes. */
+const MODEL_UNVOICED_MS = 200;
+/** A voice that the model found so long before is the one that sets in. */
+const MODEL_ONSET_MS = 200;
 /** The quietest step of noise lies about this far below its mean; a narrow band varies more. */
 const LOW_BIAS_DB = 4;
 const HIGH_BIAS_DB = 3;
@@ -93,11 +98,28 @@ function nearTalker() {
   };
 }
 
+/** What makes a sound a voice: the model's word, else its pitch. */
+function evidenceOf(voicing: Voicing, opinion: SecondOpinion) {
+  const pitch = new PitchSearch(voicing);
+  return {
+    step(audible: boolean, speaking: boolean): void {
+      opinion.step(audible);
+      if (!opinion.known) pitch.step(audible, speaking);
+    },
+    /** `again`: a voice has just paused. */
+    begins: (again: boolean): boolean =>
+      opinion.known ? opinion.beganWithin(MODEL_ONSET_MS / STEP_MS) : pitch.found(again),
+    /** What goes on and is no voice any more is another sound than the voice before it. */
+    goesOn: (): boolean =>
+      opinion.known ? opinion.missing * STEP_MS <= MODEL_UNVOICED_MS : pitch.missing * STEP_MS <= UNVOICED_MS,
+  };
+}
+
 /** Hysteresis in level and in time over the power of each step. All times are ms of audio. */
-function detector(voicing: Voicing, margin: number) {
+function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
   const aboveNoise = eitherBandAboveNoise();
   const talker = nearTalker();
-  const pitch = new PitchSearch(voicing);
+  const evidence = evidenceOf(voicing, opinion);
   let state: "silence" | "candidate" | "voice" = "silence";
   let [now, onset, sound, before] = [0, 0, 0, 0];
   /** End of the last sound, and of the last sound of speech. */
@@ -117,15 +139,13 @@ function detector(voicing: Voicing, margin: number) {
   }
   function heard(audible: boolean): void {
     if (audible) begun();
-    pitch.step(audible, state === "voice");
+    evidence.step(audible, state === "voice");
     if (!audible) return;
-    if (state === "candidate" && now - onset >= START_MS && sound >= START_SOUND_MS && pitch.found(again)) {
+    if (state === "candidate" && now - onset >= START_MS && sound >= START_SOUND_MS && evidence.begins(again)) {
       state = "voice";
       onset = Math.max(onset, now - LONGEST_ONSET_MS);
     }
-    // what goes on without a pitch is another sound than the voice before it
-    if (state === "voice" && pitch.missing * STEP_MS <= UNVOICED_MS)
-      [lastVoice, spoke, quietest] = [now, now - onset, Infinity];
+    if (state === "voice" && evidence.goesOn()) [lastVoice, spoke, quietest] = [now, now - onset, Infinity];
   }
   /** Speech is above the noise, above what a telephone carries, and as near as the talker. */
   const audible = (power: StepPower): boolean => {
@@ -165,19 +185,23 @@ function detector(voicing: Voicing, margin: number) {
 export interface VadOptions {
   rate: number;
   sensitivity?: keyof typeof SENSITIVITY_DB;
+  /** Is asked about each sound; without one, or while it does not answer, a voice is told by its pitch. */
+  model?: VoiceModel | undefined;
 }
 
 /** Detects the speech of whoever holds the telephone, frame by frame (5 to 100 ms long), by its level above noise and other voices and by its pitch; takes microseconds a frame and keeps no audio. */
-export function energyVad({ rate, sensitivity = "normal" }: VadOptions) {
+export function energyVad({ rate, sensitivity = "normal", model }: VadOptions) {
   const stepSamples = Math.round((rate * STEP_MS) / 1000);
   const voicing = new Voicing(rate);
-  const detect = detector(voicing, ratioOf(SENSITIVITY_DB[sensitivity]));
+  const opinion = new SecondOpinion(rate, model);
+  const detect = detector(voicing, opinion, ratioOf(SENSITIVITY_DB[sensitivity]));
   const bands = new BandPower(rate);
   return {
     push(pcm: Pcm): VoiceActivity {
       for (let i = 0; i < pcm.length; i++) {
         const sample = pcm[i] ?? 0;
         voicing.push(sample);
+        opinion.push(sample);
         if (bands.add(sample) === stepSamples) detect.step(bands.take());
       }
       return detect.activity();

@@ -1,4 +1,5 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import type { VoiceModel } from "../audio/port.ts";
 import type { CompiledTemplate } from "../session/compiled-templates.ts";
 import type { FrameClock } from "../transport/frame-clock.ts";
 import type { SessionRecordings } from "../recording/session-recordings.ts";
@@ -18,13 +19,15 @@ const REALTIME_LISTENER = "gpt-transcribe";
 /** What pipelines are made with. */
 export interface PipelinesDeps extends Pick<ServiceDeps, "env" | "clock"> {
   models: DeploymentModels;
+  /** Tells voices from noises in every call; absent: their pitch does. */
+  voices?: VoiceModel | undefined;
   recordings: Pick<SessionRecordings, "record">;
   /** Of all calls of the process. */
   beats: FrameClock;
 }
 
 /** The pipelines of a process. Each refuses with NOT_AVAILABLE what the deployment has no models for. */
-export function pipelines({ env, clock, models, recordings, beats }: PipelinesDeps) {
+export function pipelines({ env, clock, models, voices, recordings, beats }: PipelinesDeps) {
   const preemptive = env.PREEMPTIVE_GENERATION;
 
   const processorOf = (
@@ -35,9 +38,12 @@ export function pipelines({ env, clock, models, recordings, beats }: PipelinesDe
       const { base_url, key, model, voice } = models.realtime(template);
       const address = { base_url: base_url ?? "", key, model, voice, dialect: env.REALTIME_DIALECT };
       return (context) =>
-        realtimeProcessor({ address, transcription_model: env.STT_MODEL ?? REALTIME_LISTENER, preemptive }, context);
+        realtimeProcessor(
+          { address, transcription_model: env.STT_MODEL ?? REALTIME_LISTENER, preemptive, voices },
+          context,
+        );
     }
-    const parts = { models: models.cascade(template), preemptive };
+    const parts = { models: models.cascade(template), preemptive, voices };
     return (context) => cascadedProcessor(parts, context);
   };
 

@@ -1,3 +1,4 @@
+import type { VoiceModel } from "../../audio/port.ts";
 import type { CascadeModels } from "../../providers/port.ts";
 import { LlmRunner } from "../llm-runner.ts";
 import type { ProcessorContext, VoiceProcessor } from "../voice-processor.ts";
@@ -8,6 +9,7 @@ import { TtsOutput } from "./tts-output.ts";
 /** What cascaded processors are made with. */
 export interface CascadedProcessorOptions {
   models: CascadeModels;
+  voices?: VoiceModel | undefined;
   /** The language model is asked before it is certain that the caller's turn is over. */
   preemptive: boolean;
 }
@@ -27,12 +29,13 @@ const openTts = (
   });
 
 const openStt = (
-  { models, preemptive }: CascadedProcessorOptions,
+  { models, voices, preemptive }: CascadedProcessorOptions,
   { host, format: { rate }, events, now }: ProcessorContext,
   llm: LlmRunner,
 ): SttInput =>
   new SttInput({
     model: models.transcription,
+    voices,
     rate,
     language: host.speechSettings.language,
     listening: host.speechSettings.listening,

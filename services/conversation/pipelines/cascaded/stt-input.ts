@@ -1,7 +1,7 @@
 import { MS_PER_SECOND } from "../../../../shared/time/clock.ts";
 import type { Listening } from "../../../../shared/contracts/records/listening-settings.ts";
 import { ModelError, type Transcription, type TranscriptionModel } from "../../providers/port.ts";
-import type { VoiceActivity, Pcm } from "../../audio/port.ts";
+import type { VoiceActivity, VoiceModel, Pcm } from "../../audio/port.ts";
 import { preRoll } from "../../audio/pre-roll.ts";
 import { energyVad, type Vad } from "../../audio/vad.ts";
 import { turnWaitMs } from "../../audio/endpointing.ts";
@@ -36,6 +36,8 @@ export interface SttEvents {
 /** How STT input works. `expectsShort`: the answer may be as short as a word. `early`: transcribe before the end of the turn is certain. */
 export interface SttInputOptions {
   model: TranscriptionModel;
+  /** Tells voices from noises; absent: their pitch does. */
+  voices?: VoiceModel | undefined;
   rate: number;
   language: string;
   listening: Pick<Listening, "endpointing_ms" | "max_wait_ms" | "sensitivity">;
@@ -77,7 +79,7 @@ export class SttInput {
 
   constructor(o: SttInputOptions) {
     this.#o = o;
-    this.#vad = energyVad({ rate: o.rate, sensitivity: o.listening.sensitivity });
+    this.#vad = energyVad({ rate: o.rate, sensitivity: o.listening.sensitivity, model: o.voices });
     this.#preRoll = preRoll((o.rate * PRE_ROLL_MS) / MS_PER_SECOND);
   }
 

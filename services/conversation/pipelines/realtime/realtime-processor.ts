@@ -1,4 +1,4 @@
-import type { Pcm, VoiceActivity } from "../../audio/port.ts";
+import type { Pcm, VoiceActivity, VoiceModel } from "../../audio/port.ts";
 import { energyVad, type Vad } from "../../audio/vad.ts";
 import {
   realtimeConnection,
@@ -31,6 +31,7 @@ export interface RealtimeProcessorOptions {
   address: RealtimeAddress;
   transcription_model: string;
   preemptive: boolean;
+  voices?: VoiceModel | undefined;
   connect?: typeof realtimeConnection;
 }
 
@@ -66,7 +67,8 @@ class RealtimeProcessor implements VoiceProcessor {
     this.#o = o;
     this.#context = context;
     this.#wire = wireAudio(format);
-    this.#vad = energyVad({ rate: format.rate, sensitivity: host.speechSettings.listening.sensitivity });
+    const { sensitivity } = host.speechSettings.listening;
+    this.#vad = energyVad({ rate: format.rate, sensitivity, model: o.voices });
     this.#activity = this.#vad.push(new Int16Array(format.rate / FRAMES_PER_SECOND));
     const failed = (code: string): void => this.#failed(code);
     this.#connection = (o.connect ?? realtimeConnection)(o.address, {
