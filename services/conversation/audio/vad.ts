@@ -20,8 +20,8 @@ const AGAIN_SPEECH_MS = 250;
 const PAUSE_DB = 18;
 /** Sound without a pitch belongs to the voice before it for so long: fricatives, and words that noise hides. */
 const UNVOICED_MS = 420;
-/** The model hears them itself; so much is for the time it takes. */
-const MODEL_UNVOICED_MS = 200;
+/** The model knows them as a part of speech. */
+const MODEL_UNVOICED_MS = 30;
 /** A voice that the model found so long before is the one that sets in. */
 const MODEL_ONSET_MS = 200;
 /** The quietest step of noise lies about this far below its mean; a narrow band varies more. */
@@ -108,7 +108,7 @@ function evidenceOf(voicing: Voicing, opinion: SecondOpinion) {
     },
     /** `again`: a voice has just paused. */
     begins: (again: boolean): boolean =>
-      opinion.known ? opinion.beganWithin(MODEL_ONSET_MS / STEP_MS) : pitch.found(again),
+      opinion.known ? opinion.foundWithin(MODEL_ONSET_MS / STEP_MS) : pitch.found(again),
     /** What goes on and is no voice any more is another sound than the voice before it. */
     goesOn: (): boolean =>
       opinion.known ? opinion.missing * STEP_MS <= MODEL_UNVOICED_MS : pitch.missing * STEP_MS <= UNVOICED_MS,

@@ -5,9 +5,8 @@ const RATE = 8000;
 const WINDOW = 256;
 /** It is asked from so many windows before a sound on: it judges a sound by what was before it. */
 const BEFORE = 4;
-/** This probability of a voice begins one, and the second one goes on with it. */
-const BEGINS = 0.5;
-const GOES_ON = 0.3;
+/** This probability is of a voice. */
+const VOICE = 0.5;
 /** The model is asked for so long after a sound, in steps of 10 ms. */
 const AFTER_STEPS = 30;
 /** An answer that takes longer, in steps, is late: until it comes the detector judges alone. */
@@ -30,7 +29,7 @@ export class SecondOpinion {
   /** When each window without an answer was asked about. */
   readonly #waiting: number[] = [];
   #unjudged = -Infinity;
-  #began = -Infinity;
+  #lastJudged = -Infinity;
   #lastVoice = -Infinity;
 
   constructor(rate: number, model: VoiceModel | undefined) {
@@ -59,12 +58,12 @@ export class SecondOpinion {
     return this.#judge?.ready === true && !isLate && this.#now - this.#unjudged > LATE_STEPS;
   }
   /** A voice was found in what was asked about within the latest steps. */
-  beganWithin(steps: number): boolean {
-    return this.#now - this.#began <= steps;
+  foundWithin(steps: number): boolean {
+    return this.#now - this.#lastVoice <= steps;
   }
-  /** Steps since a voice was last found to go on. */
+  /** Steps that were judged since a voice was last found. */
   get missing(): number {
-    return this.#now - this.#lastVoice;
+    return this.#lastJudged - this.#lastVoice;
   }
 
   #windowFull(): void {
@@ -92,7 +91,7 @@ export class SecondOpinion {
       this.#unjudged = this.#now;
       return;
     }
-    if (probability >= BEGINS) this.#began = asked;
-    if (probability >= GOES_ON) this.#lastVoice = asked;
+    this.#lastJudged = asked;
+    if (probability >= VOICE) this.#lastVoice = asked;
   }
 }
