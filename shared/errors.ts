@@ -37,6 +37,7 @@ export const CATALOGUE = {
   MERCHANT_NOT_FOUND: { title: "No such merchant", retryable: false },
   NUMBER_NOT_FOUND: { title: "No such outbound number", retryable: false },
   SECRET_NOT_FOUND: { title: "No such secret", retryable: false },
+  DOOR_NOT_FOUND: { title: "No such door", retryable: false },
   CONFIGURATION_NOT_FOUND: { title: "No such configuration", retryable: false },
   BLACKLIST_ENTRY_NOT_FOUND: { title: "None of the numbers is on the blacklist", retryable: false },
   NUMBER_BLACKLISTED: { title: "The phone number is on the blacklist", retryable: false },

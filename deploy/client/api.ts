@@ -522,6 +522,50 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/doors": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the doors of your scope
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
+         */
+        readonly get: operations["config.listDoors"];
+        readonly put?: never;
+        /**
+         * Make a door: visitors of its websites call by a button, and talk to its template
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly post: operations["config.createDoor"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/doors/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post?: never;
+        /**
+         * Withdraw a door: its key works no more; sessions under way go on
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly delete: operations["config.deleteDoor"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/secrets/{name}": {
         readonly parameters: {
             readonly query?: never;
@@ -1042,7 +1086,7 @@ export interface components {
             readonly status: number;
             readonly detail: string;
             /** @enum {string} */
-            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_TAKEN" | "SESSION_OVER" | "SESSION_HELD" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
+            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "DOOR_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_TAKEN" | "SESSION_OVER" | "SESSION_HELD" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
             /** @description Also in the X-Request-Id header; name it when you ask for help. */
             readonly request_id: string;
             readonly errors?: readonly {
@@ -3289,6 +3333,48 @@ export interface components {
             /** Format: date-time */
             readonly updated_at: string;
         };
+        readonly ConfigCreateDoorRequest: {
+            readonly template_id: string;
+            readonly merchant_id?: string;
+            readonly origins: readonly string[];
+            readonly calls_per_address_hour?: number;
+            readonly calls_per_origin_hour?: number;
+            readonly calls_per_day?: number | null;
+        };
+        readonly ConfigCreateDoorResponse: {
+            /** Format: uuid */
+            readonly id: string;
+            readonly key: string;
+            readonly reseller_id: string;
+            readonly merchant_id: string | null;
+            /** Format: uuid */
+            readonly template_id: string;
+            readonly origins: readonly string[];
+            readonly calls_per_address_hour: number;
+            readonly calls_per_origin_hour: number;
+            readonly calls_per_day: number | null;
+            /** Format: date-time */
+            readonly created_at: string;
+        };
+        readonly ConfigListDoorsResponse: {
+            readonly count: number;
+            readonly doors: readonly {
+                /** Format: uuid */
+                readonly id: string;
+                readonly key: string;
+                readonly reseller_id: string;
+                readonly merchant_id: string | null;
+                /** Format: uuid */
+                readonly template_id: string;
+                readonly origins: readonly string[];
+                readonly calls_per_address_hour: number;
+                readonly calls_per_origin_hour: number;
+                readonly calls_per_day: number | null;
+                /** Format: date-time */
+                readonly created_at: string;
+            }[];
+            readonly next_cursor: string | null;
+        };
         readonly ConfigPutSecretRequest: {
             readonly reseller_id: string;
             readonly merchant_id?: string;
@@ -5031,6 +5117,103 @@ export interface operations {
             readonly header?: never;
             readonly path: {
                 readonly config_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done; no body */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "config.listDoors": {
+        readonly parameters: {
+            readonly query?: {
+                readonly template_id?: string;
+                readonly reseller_id?: string;
+                readonly merchant_id?: string;
+                readonly limit?: number;
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConfigListDoorsResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "config.createDoor": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ConfigCreateDoorRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConfigCreateDoorResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "config.deleteDoor": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly id: string;
             };
             readonly cookie?: never;
         };

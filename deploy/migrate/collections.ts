@@ -6,6 +6,7 @@ import { s2sTokenSchema } from "../../services/auth/tokens/s2s-tokens.model.ts";
 import { userSchema } from "../../services/auth/users/users.model.ts";
 import { entrySchema } from "../../services/blacklist/blacklist.model.ts";
 import { configurationSchema } from "../../services/config/configurations/configurations.model.ts";
+import { doorSchema, doorUseSchema } from "../../services/config/doors/doors.model.ts";
 import { resealClientSecrets } from "../../services/config/secrets/client-secrets.repository.ts";
 import { clientSecretSchema } from "../../services/config/secrets/client-secrets.model.ts";
 import { templateSchema, versionSchema } from "../../services/config/templates/templates.model.ts";
@@ -48,6 +49,8 @@ export const collections: readonly OwnedCollection[] = [
     schema: clientSecretSchema,
     reseal: (store, seal) => resealClientSecrets(store.model("secrets", clientSecretSchema), seal),
   },
+  { name: "doors", schema: doorSchema },
+  { name: "door_uses", schema: doorUseSchema },
   { name: "conversation_sessions", schema: sessionSchema },
   { name: "calls", schema: callSchema },
   { name: "carrier_events", schema: carrierEventSchema },

@@ -13,6 +13,9 @@ import { callPlans } from "./plans/call-plans.ts";
 import { pushTargets, type PushTargets } from "./push/push-targets.ts";
 import { configReads, shownConfiguration, shownTemplate } from "./config-queries.ts";
 import { changeTemplate, createTemplate, deleteTemplate, templateNotFound } from "./templates/template-changes.ts";
+import { doorSchema, doorUseSchema } from "./doors/doors.model.ts";
+import { doorsRepository } from "./doors/doors.repository.ts";
+import { doorChanges, doorEntries } from "./doors/doors.ts";
 import { clientSecrets } from "./secrets/client-secrets.ts";
 import { clientSecretSchema } from "./secrets/client-secrets.model.ts";
 import { clientSecretsRepository } from "./secrets/client-secrets.repository.ts";
@@ -37,6 +40,7 @@ export default service(
     );
     const configurations = configurationsRepository(store.model("configurations", configurationSchema));
     const secrets = clientSecretsRepository(store.model("secrets", clientSecretSchema));
+    const doors = doorsRepository(store.model("doors", doorSchema), store.model("door_uses", doorUseSchema));
     const plans = callPlans(templates, configurations, deps.env.DEFAULT_TIMEZONE);
     const schemas = tenantSchemas(deps.clock);
     const targets = pushTargets(templates, configurations, deps.env.DEFAULT_TIMEZONE, schemas);
@@ -46,11 +50,13 @@ export default service(
       actions: {
         ...configReads(templates, configurations, plans),
         ...inboundPlans(templates, configurations, plans),
-        ...clientSecrets(deps, templates, secrets),
+        ...clientSecrets(deps, templates, secrets, doors),
+        ...doorChanges(deps, doors, { templates }),
+        ...doorEntries(deps, doors, { templates, configurations, targets }),
         createTemplate: (params, { bus }) => createTemplate(deps, stores, bus, params),
         updateTemplate: async (params, { bus }) => shownTemplate(await changeTemplate(deps, stores, bus, params)),
         async deleteTemplate(params, { bus }) {
-          await deleteTemplate(deps, templates, configurations, bus, params);
+          await deleteTemplate(deps, { templates, configurations, doors }, bus, params);
           return {};
         },
         owns: async ({ reseller_id, merchant_id }) => ({

@@ -10,6 +10,7 @@ import { identifier, type Identifier } from "./api/bearer.ts";
 import { bulkEndpoint } from "./bulk/push-endpoint.ts";
 import { carrierCallbacks } from "./carrier-callbacks.ts";
 import { corsHeaders, originsOf, preflightHeaders } from "./http/cors.ts";
+import { doorway, isDoorPath, type Doorway } from "./session-page/doorway.ts";
 import { sessionPage } from "./session-page/session-page.ts";
 import { DOCS_POLICY, docsPage } from "./docs/html-page.ts";
 import { endpoint } from "./api/endpoint.ts";
@@ -131,9 +132,10 @@ function documentation(base: string): Record<string, Handler> {
 }
 
 const answerOptions =
-  (origins: ReturnType<typeof originsOf>, refused: Refuser): Gateway["options"] =>
+  (origins: ReturnType<typeof originsOf>, doors: Doorway, refused: Refuser): Gateway["options"] =>
   ({ req, res }, methods) => {
-    if (methods.length > 0)
+    if (isDoorPath(req)) void doors.preflight({ req, res });
+    else if (methods.length > 0)
       answer(res, 204, { Allow: methods.join(", "), ...preflightHeaders(req.headers.origin, origins, methods) }, "");
     else
       refused(
@@ -152,6 +154,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
   const origins = originsOf(deps.env.CORS_ORIGINS);
   const farewells = createFarewells(deps, bus);
   const callbacks = carrierCallbacks(refused, farewells, deps);
+  const doors = doorway(bus, deps.clock, limits, refused);
   const commands = refusedCommands(deps.clock);
   const proxy = proxyNotice(deps);
   const notices = { checks: () => [...commands.checks(), ...proxy.checks()] };
@@ -179,14 +182,17 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
       ...documentation(deps.env.PUBLIC_HTTP_URL),
       ...livekitWebhook(deps, bus, limits, refused),
       ...sessionPage(deps.env, limits, refused),
+      ...doors.handlers,
       ...withHead(CARRIER_PATH, callbacks),
       [`POST ${CARRIER_PATH}`]: callbacks,
     },
     prepare: ({ req, res }) => {
       proxy.note(req);
+      // a door lets in the origins of its own
+      if (isDoorPath(req)) return;
       for (const [name, value] of Object.entries(corsHeaders(req.headers.origin, origins))) res.setHeader(name, value);
     },
-    options: answerOptions(origins, refused),
+    options: answerOptions(origins, doors, refused),
     refused,
     problemOf: (failure, request_id) => problemOf(failure, { answers: "plain", request_id, docs }),
     commandRefused: commands.note,

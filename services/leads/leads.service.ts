@@ -16,6 +16,7 @@ import { resumeParked, wakeParked } from "./parked-leads.ts";
 import { pushKeySchema } from "./push/push-keys.model.ts";
 import { pushKeysRepository } from "./push/push-keys.repository.ts";
 import { push, pushMany } from "./push/push.ts";
+import { callByDoor } from "./sessions/door-session.ts";
 import { joinByLink, makeJoinLink, type LinkDeps } from "./sessions/join-link.ts";
 import { expireUnjoined, joinSession, speakInSession } from "./sessions/join-session.ts";
 import {
@@ -96,9 +97,12 @@ export default service("leads", (service) => {
 });
 
 /** The actions of session leads. */
-const sessionActions = (deps: LinkDeps): Handlers<"leads", "join" | "joinLink" | "joinByLink" | "speak"> => ({
+const sessionActions = (
+  deps: LinkDeps,
+): Handlers<"leads", "join" | "joinLink" | "joinByLink" | "callByDoor" | "speak"> => ({
   joinLink: (p) => makeJoinLink(deps, p),
   joinByLink: (p, { bus }) => joinByLink(deps, bus, p),
+  callByDoor: (p, { bus }) => callByDoor(deps, bus, p),
   join: (p, { bus }) => joinSession(deps, bus, p),
   speak: (p, { bus }) => speakInSession(deps, bus, p),
 });

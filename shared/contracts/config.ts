@@ -13,6 +13,7 @@ import {
   UpTo,
 } from "./define.ts";
 import { ConfigurationInput, ConfigurationPatch, ConfigurationRecord, Duplicates } from "./records/configuration.ts";
+import { DoorInput, DoorKey, DoorRecord, DoorVariables } from "./records/session.ts";
 import { By, NextCursor, OwnerFilter, PageParams, ROLES } from "./records/identity.ts";
 import { MAX_SECRET_CHARS, MAX_SECRETS_OF_REQUEST, SecretRecord } from "./records/secret.ts";
 import { Override } from "./records/pushed-lead.ts";
@@ -160,7 +161,7 @@ export const config = {
       Nothing,
       { since: "0.3.0" },
     ),
-    /** Internal: a merchant, or a reseller with all that was its merchants', is deleted, and its secrets go before it. Idempotent. */
+    /** Internal: a merchant, or a reseller with all that was its merchants', is deleted, and its secrets and doors go before it. Idempotent. */
     dropSecrets: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Nothing, {
       since: "0.3.0",
     }),
@@ -174,6 +175,43 @@ export const config = {
       }),
       { since: "0.3.0" },
     ),
+    /** A door: visitors of its websites begin sessions of its template by a button, without a token. FORBIDDEN, TEMPLATE_NOT_FOUND, MERCHANT_NOT_FOUND, RESOURCE_IN_USE (too many). */
+    createDoor: action(Strict({ by: By, door: DoorInput }), DoorRecord, { since: "0.3.0" }),
+    /** The doors of the asker's scope. */
+    listDoors: action(
+      Strict({ by: By, template_id: Type.Optional(Text(64)), ...OwnerFilter, ...PageParams }),
+      Type.Object({ count: Type.Integer(), doors: Type.Array(DoorRecord), next_cursor: NextCursor }),
+      { since: "0.3.0" },
+    ),
+    /** Nobody comes through the door any more; sessions under way go on. FORBIDDEN, DOOR_NOT_FOUND. */
+    deleteDoor: action(Strict({ by: By, id: Text(64) }), Nothing, { since: "0.3.0" }),
+    /** Internal: which websites may use a door, and how often one client address; null: there is no such door. */
+    doorByKey: action(
+      Strict({ key: DoorKey }),
+      Type.Object({
+        door: Nullable(
+          Type.Object({
+            origins: DoorRecord.properties.origins,
+            calls_per_address_hour: DoorRecord.properties.calls_per_address_hour,
+          }),
+        ),
+      }),
+      { since: "0.3.0" },
+    ),
+    /** Internal: what a session through a door is led with, its variables checked. DOOR_NOT_FOUND, FORBIDDEN: another website; PAYLOAD_INVALID; RATE_LIMITED; SESSION_HELD: its template or tenant is switched off. */
+    resolveDoor: action(
+      Strict({ key: DoorKey, origin: Text(300), payload: DoorVariables }),
+      Type.Object({
+        door_id: Uuid,
+        merchant_id: Nullable(Id),
+        template: Resolved,
+        /** Where the end of its leads is reported: the configuration's inbound_webhook_url. */
+        reporting_webhook_url: Nullable(UpTo(2000)),
+      }),
+      { since: "0.3.0" },
+    ),
+    /** Internal: counts a session that is about to begin. DOOR_NOT_FOUND, RATE_LIMITED. */
+    countDoor: action(Strict({ door_id: Uuid, origin: Text(300) }), Nothing, { since: "0.3.0" }),
     /** Internal: whether this reseller (and merchant) owns any template. */
     owns: action(
       Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),

@@ -14,7 +14,7 @@ import {
   LeadSummary,
   QueueHead,
 } from "./records/lead.ts";
-import { JoinedSession, JoinLink, SpeakFields, SpokenStatus } from "./records/session.ts";
+import { DoorKey, DoorVariables, JoinedSession, JoinLink, SpeakFields, SpokenStatus } from "./records/session.ts";
 import { BatchKey, IdempotencyKey, PushInput } from "./records/pushed-lead.ts";
 import { Pushed, PushOutcome, Reached, Summary, TimelineEvent } from "./records/lead-views.ts";
 
@@ -88,6 +88,13 @@ export const leads = {
     joinByLink: action(
       Strict({ link: Text(64), resume: Type.Optional(Text(64)), livekit: Type.Optional(Type.Boolean()) }),
       Type.Object({ ...JoinedSession.properties, resume: UpTo(64) }),
+      { timeout_ms: 20_000, since: "0.3.0" },
+    ),
+    /** A visitor of a website calls through a door: an inbound lead whose session waits for this visitor, by a link and the secret that `joinByLink` takes as `resume`. DOOR_NOT_FOUND; FORBIDDEN: another
+     *  website; PAYLOAD_INVALID; RATE_LIMITED; SESSION_HELD: a gate holds it; BUSY: no place is free; NOT_AVAILABLE. */
+    callByDoor: action(
+      Strict({ key: DoorKey, origin: Text(300), variables: DoorVariables }),
+      Type.Object({ ...JoinLink.properties, resume: UpTo(64) }),
       { timeout_ms: 20_000, since: "0.3.0" },
     ),
     /** Has a text spoken in an RTC_STREAM session. LEAD_NOT_FOUND; WRONG_MODE; SESSION_NOT_LIVE: nobody has joined yet; SESSION_OVER; RATE_LIMITED: too many texts wait. */

@@ -42,6 +42,7 @@ export const MEASURED: Readonly<Record<string, readonly Side[]>> = {
   "config.getTemplate": ["result"],
   "config.inboundFor": ["result"],
   "config.listConfigurations": ["result"],
+  "config.listDoors": ["result"],
   "config.listSecrets": ["result"],
   "config.listTemplates": ["result"],
   "config.listVersions": ["result"],

@@ -53,10 +53,12 @@ function wrongYaml(text: string): string[] {
 const wrongTypeScript = (text: string): string[] =>
   text.split("\n").filter((line) => line.trim() !== "" && !sources.some((file) => file.text.includes(line.trim())));
 
-/** What a page that embeds a session needs stands in the example, which a real browser opens (test/real/browsers). */
-const embedding = readFileSync(join(ROOT, "deploy", "embed", "example.html"), "utf8")
-  .split("\n")
-  .map((l) => l.trim());
+/** What a page that embeds a session needs stands in the examples, which a real browser opens (test/real/browsers). */
+const embedding = ["example.html", "call-us.html"].flatMap((name) =>
+  readFileSync(join(ROOT, "deploy", "embed", name), "utf8")
+    .split("\n")
+    .map((l) => l.trim()),
+);
 const wrongHtml = (text: string): string[] => text.split("\n").filter((line) => !embedding.includes(line.trim()));
 
 /** A block without a language: commands, or a figure that nothing can run. */

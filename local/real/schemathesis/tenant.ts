@@ -127,7 +127,7 @@ export async function makeTenant(baseUrl: string, admin: Client, count: number, 
 export async function readTenant(baseUrl: string, tenant: Tenant): Promise<Record<string, string>> {
   const { reseller_id, lead_id } = tenant;
   const lists = ["templates", "configurations", "leads", "numbers", "blacklist", "users", "merchants", "deliveries"];
-  const more = ["secrets", "audit", "s2s-tokens", "inbound-calls"];
+  const more = ["secrets", "doors", "audit", "s2s-tokens", "inbound-calls"];
   const records = [`resellers/${reseller_id}`, `leads/${lead_id}`, `leads/${lead_id}/timeline`];
   const read = async (path: string): Promise<[string, string]> => {
     const answer = await fetch(`${baseUrl}/${path}`, {

@@ -5,6 +5,7 @@ import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { readPage } from "../../../shared/page.ts";
 import { secretSeal } from "../../../shared/process/secret-seal.ts";
 import { mayOwn, requireOwner, type Owner } from "../tenancy.ts";
+import type { DoorsRepository } from "../doors/doors.repository.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
 import { contextOf, toSecret } from "./client-secrets.model.ts";
 import type { ClientSecretsRepository, NamedSecret } from "./client-secrets.repository.ts";
@@ -28,13 +29,15 @@ export async function unknownSecrets(
     }));
 }
 
-/** Removes the secrets of whoever is deleted. */
+/** Removes the secrets and doors of whoever is deleted. */
 const dropping =
   (
     { log }: Pick<ServiceDeps, "log">,
     secrets: ClientSecretsRepository,
+    doors: Pick<DoorsRepository, "removeOf">,
   ): Handlers<"config", "dropSecrets">["dropSecrets"] =>
   async (owner) => {
+    await doors.removeOf(owner);
     const count = await secrets.removeOf(owner);
     if (count > 0) log.info({ event: "secrets.dropped", ...owner, count }, "the secrets of a deleted tenant are gone");
     return {};
@@ -45,6 +48,7 @@ export function clientSecrets(
   deps: ServiceDeps,
   templates: TemplatesRepository,
   secrets: ClientSecretsRepository,
+  doors: Pick<DoorsRepository, "removeOf">,
 ): Handlers<"config", "putSecret" | "listSecrets" | "deleteSecret" | "dropSecrets" | "secretValues"> {
   const { SECRETS_KEY, SECRETS_OTHER_KEY } = deps.env;
   const seal = secretSeal({ SECRETS_KEY, SECRETS_OTHER_KEY }, deps.ids);
@@ -91,7 +95,7 @@ export function clientSecrets(
       await audited(bus, by, "secret.deleted", secret);
       return {};
     },
-    dropSecrets: dropping(deps, secrets),
+    dropSecrets: dropping(deps, secrets, doors),
     async secretValues({ template_id, names }) {
       const [template] = await templates.heads([template_id.toLowerCase()]);
       const found = template ? await secrets.ofOwner(template, names) : [];

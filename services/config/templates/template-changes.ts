@@ -5,6 +5,7 @@ import type { TemplatePatch, TemplateRecord } from "../../../shared/contracts/re
 import { fail } from "../../../shared/errors.ts";
 import type { TenantSchemas } from "../../../shared/schemas/tenant-schemas.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
+import type { DoorsRepository } from "../doors/doors.repository.ts";
 import { requireValidTemplate, schemasOf } from "../rules/template-validation.ts";
 import { secretsOfFunctions } from "../rules/template-variables.ts";
 import { unknownSecrets } from "../secrets/client-secrets.ts";
@@ -174,13 +175,20 @@ export async function changeTemplate(
 }
 
 /**
- * Deletes a template with its configuration. The configuration goes first: when the work is broken off in between, the same request ends it.
+ * Deletes a template with its configuration and its doors. They go first: when the work is broken off in between, the same request ends it.
  * FORBIDDEN, TEMPLATE_NOT_FOUND, RESOURCE_IN_USE while it has unfinished leads.
  */
 export async function deleteTemplate(
   deps: ServiceDeps,
-  templates: TemplatesRepository,
-  configurations: ConfigurationsRepository,
+  {
+    templates,
+    configurations,
+    doors,
+  }: {
+    templates: TemplatesRepository;
+    configurations: ConfigurationsRepository;
+    doors: Pick<DoorsRepository, "removeOf">;
+  },
   bus: Bus,
   { by, id }: ParamsOf<"config.deleteTemplate">,
 ): Promise<void> {
@@ -191,6 +199,7 @@ export async function deleteTemplate(
       "RESOURCE_IN_USE",
       "The template has unfinished leads, so it can't be deleted; switch it off with is_active false, and delete it when they have finished.",
     );
+  await doors.removeOf({ template_id: _id });
   const configuration_id = await configurations.removeOf(scopeOf(by), _id);
   if (!(await templates.remove(scopeOf(by), _id))) templateNotFound();
   deps.log.info({ event: "template.deleted", template_id: _id, reseller_id, by: by.id }, "a template was deleted");

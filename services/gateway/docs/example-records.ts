@@ -7,6 +7,8 @@ export const SAMPLE = {
   template_id: "7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00",
   configuration_id: "1d2e3f40-5a6b-4c7d-8e9f-a0b1c2d3e4f5",
   secret: "CRM_TOKEN",
+  door_id: "d00e5a7c-41b2-4c9d-8e3f-7a6b5c4d3e2f",
+  door_key: "Wm9Qc3RVdldYeVphYmNkZWZn",
   number_id: "c0ffee00-1234-4abc-8def-0123456789ab",
   user_id: "5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170",
   s2s_token_id: "9a8b7c6d-5e4f-4a3b-82c1-d0e9f8a7b6c5",
@@ -25,6 +27,8 @@ export const SAMPLE = {
 } as const;
 
 const { reseller_id, merchant_id, template_id } = SAMPLE;
+/** Websites of a door. */
+export const ORIGINS = ["https://shop.northwind.example"];
 /** When everything in the examples was created. */
 export const TIME = "2026-11-21T09:30:00.000Z";
 /** Both times of a record. */
@@ -186,6 +190,18 @@ export const CONFIGURATION = {
   ...times,
 };
 
+/** A door. */
+export const DOOR = {
+  id: SAMPLE.door_id,
+  key: SAMPLE.door_key,
+  ...scope,
+  template_id,
+  origins: ORIGINS,
+  calls_per_address_hour: 20,
+  calls_per_origin_hour: 100,
+  calls_per_day: 500,
+  created_at: TIME,
+};
 /** A secret, without its value. */
 export const SECRET = { name: SAMPLE.secret, ...scope, ...times };
 

@@ -151,6 +151,12 @@ const FLOWS: Record<string, Example> = {
       duplicates: { within_hours: 24, policy: "answer_first" },
     },
   },
+  "POST /doors": {
+    request: { template_id, origins: records.ORIGINS, calls_per_day: 500 },
+    response: records.DOOR,
+  },
+  "GET /doors": { needs: ["door_id"], query: { template_id }, response: listOf("doors", records.DOOR) },
+  "DELETE /doors/{id}": { path: { id: SAMPLE.door_id } },
   "PUT /secrets/{name}": {
     path: { name: SAMPLE.secret },
     request: { ...scope, value: "Bearer crm-4f6e1d" },

@@ -11,24 +11,25 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/
 /** Fatal: bytes that are not UTF-8 are refused rather than replaced. The mark at the start stays, so that text and bytes are the same thing. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-const tooLarge = (): never =>
-  fail("BODY_TOO_LARGE", `The body is larger than ${BODY_LIMIT_BYTES / 1024} KiB; send less at once.`);
+const tooLarge = (limit: number): never =>
+  fail("BODY_TOO_LARGE", `The body is larger than ${limit / 1024} KiB; send less at once.`);
 
 const hungUp = (): never => fail("MALFORMED_JSON", "The body ended before it was complete.");
 
 /** The body's exact bytes. MALFORMED_JSON when the client hangs up before its end. BODY_TOO_LARGE past the limit: the rest is read and thrown away by the server, within its time-out. */
-export function readBytes(req: IncomingMessage): Promise<Buffer> {
-  if (Number(req.headers["content-length"] ?? 0) > BODY_LIMIT_BYTES) return Promise.reject(failure(tooLarge));
+export function readBytes(req: IncomingMessage, limit: number = BODY_LIMIT_BYTES): Promise<Buffer> {
+  const larger = (): never => tooLarge(limit);
+  if (Number(req.headers["content-length"] ?? 0) > limit) return Promise.reject(failure(larger));
   if (req.destroyed && !req.complete) return Promise.reject(failure(hungUp)); // it tells so once only, and that was before
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     req.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= BODY_LIMIT_BYTES) chunks.push(chunk);
+      if (size <= limit) chunks.push(chunk);
       else {
         chunks.length = 0;
-        reject(failure(tooLarge));
+        reject(failure(larger));
       }
     });
     req.once("end", () => {

@@ -13,17 +13,17 @@ export interface Allowance {
 export interface FixedWindowLimiter {
   /**
    * Counts `cost` at `nowMs` (monotonic). Allowed is what comes while anything is left, so that what costs more than the whole limit is possible too;
-   * past the limit nothing is counted.
+   * past the limit nothing is counted. `limit`: another one than that of all keys.
    */
-  acquirePermit(key: string, nowMs: number, cost?: number): Allowance;
+  acquirePermit(key: string, nowMs: number, cost?: number, limit?: number): Allowance;
   /** Counts what was used elsewhere, also past the limit. */
   usedElsewhere(key: string, nowMs: number, cost: number): void;
   /** Takes one back: it does not count. */
   refund(key: string): void;
 }
 
-/** At most `limit` in each `windowMs` from a key's first request on. It keeps `maxKeys` keys; past that it forgets the key used longest ago. */
-export function fixedWindowLimiter(limit: number, windowMs: number, maxKeys: number): FixedWindowLimiter {
+/** At most `usual` in each `windowMs` from a key's first request on. It keeps `maxKeys` keys; past that it forgets the key used longest ago. */
+export function fixedWindowLimiter(usual: number, windowMs: number, maxKeys: number): FixedWindowLimiter {
   const windows = recencyCache<{ began: number; used: number }>({ max: maxKeys });
   const windowOf = (key: string, nowMs: number): { began: number; used: number } => {
     const known = windows.get(key);
@@ -33,7 +33,7 @@ export function fixedWindowLimiter(limit: number, windowMs: number, maxKeys: num
     return fresh;
   };
   return {
-    acquirePermit(key, nowMs, cost = 1) {
+    acquirePermit(key, nowMs, cost = 1, limit = usual) {
       const window = windowOf(key, nowMs);
       const allowed = window.used < limit;
       if (allowed) window.used += cost;

@@ -15,7 +15,8 @@ const HOUR_MS = 3_600_000;
 const MAX_TENANTS = 50_000;
 /** Requests a minute from one address whose bearer token is none of ours; further ones are not looked into. */
 export const BAD_TOKENS_PER_ADDRESS = 60;
-const MAX_ADDRESSES = 50_000;
+/** Addresses that are remembered. */
+export const MAX_ADDRESSES = 50_000;
 
 /** An IPv6 customer owns a whole network of this many bits, so its addresses count as one. */
 const IPV6_NETWORK_BITS = 64;

@@ -60,6 +60,23 @@ export const campaigns: readonly Row[] = [
     }),
   ]),
 
+  ...tagged("Doors", [
+    row("POST", "/doors", "config.createDoor", WRITERS, 201, {
+      summary: "Make a door: visitors of its websites call by a button, and talk to its template",
+      body: "door",
+      errors: ["TEMPLATE_NOT_FOUND", "MERCHANT_NOT_FOUND", "RESOURCE_IN_USE"],
+    }),
+    row("GET", "/doors", "config.listDoors", ALL, 200, {
+      summary: "List the doors of your scope",
+      cost: COST.list,
+      query: ["template_id", "reseller_id", "merchant_id", ...PAGE],
+    }),
+    row("DELETE", "/doors/{id}", "config.deleteDoor", WRITERS, 204, {
+      summary: "Withdraw a door: its key works no more; sessions under way go on",
+      errors: ["DOOR_NOT_FOUND"],
+    }),
+  ]),
+
   ...tagged("Secrets", [
     row("PUT", "/secrets/{name}", "config.putSecret", WRITERS, 200, {
       summary: "Write a secret of a merchant, or of a reseller, or replace it; its value is never shown",

@@ -14,6 +14,7 @@ export const TAGS = {
   Templates: "What is said in a call: nodes, functions, variables and limits. Every save is a new version.",
   Configurations:
     "When and how a template's leads are called: window, retries, rate limit, provider, inbound rules, pre-checks.",
+  Doors: "Calls of visitors of a website, by a button: which websites, and how many calls they take.",
   Secrets:
     "Credentials for the servers that pre-checks and functions ask: written once, used as {{secrets.NAME}}, never shown again.",
   "Outbound numbers": "The numbers that calls come from.",

@@ -20,6 +20,8 @@ const ASSETS = {
   "socket-transport.js": "text/javascript; charset=utf-8",
   "room-transport.js": "text/javascript; charset=utf-8",
   "session.d.ts": "text/plain; charset=utf-8",
+  "call.js": "text/javascript; charset=utf-8",
+  "call.d.ts": "text/plain; charset=utf-8",
   "widget.js": "text/javascript; charset=utf-8",
   "audio.js": "text/javascript; charset=utf-8",
 } as const;

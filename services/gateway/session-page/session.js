@@ -17,6 +17,9 @@ const WORDS = {
   LEAD_NOT_FOUND: "This link does not work, or not any more. Ask for a new one.",
   SESSION_TAKEN: "Somebody has joined this conversation already, in another window or on another device.",
   SESSION_OVER: "This conversation is over.",
+  DOOR_NOT_FOUND: "Calls are not taken here any more.",
+  FORBIDDEN: "Calls are not taken from this page.",
+  PAYLOAD_INVALID: "This page does not say what is needed for a call.",
   SESSION_HELD: "The conversation can't begin at the moment. Try again later.",
   NUMBER_BLACKLISTED: "This conversation is not available.",
   BUSY: "All places are taken at the moment. Try again in a minute.",
@@ -31,7 +34,14 @@ const WORDS = {
   NETWORK: "There is no network. Check it, then press the button again.",
   CONNECTION: "The connection can't be made. Check your network, then try again.",
 };
-const FINAL = new Set(["LEAD_NOT_FOUND", "SESSION_TAKEN", "SESSION_OVER"]);
+const FINAL = new Set([
+  "DOOR_NOT_FOUND",
+  "FORBIDDEN",
+  "PAYLOAD_INVALID",
+  "LEAD_NOT_FOUND",
+  "SESSION_TAKEN",
+  "SESSION_OVER",
+]);
 /** What the other transport may do better at. */
 const OTHER_WAY = new Set(["CONNECTION", "NETWORK", "DEPENDENCY_DOWN"]);
 
@@ -45,7 +55,8 @@ export class SessionError extends Error {
   }
 }
 
-const keyOf = (link) => `resume ${new URL(link, location.href).href}`;
+/** Where a tab keeps the secret of a session that it has joined. */
+export const keyOf = (link) => `resume ${new URL(link, location.href).href}`;
 
 /** Whether this tab was in the session before, and can go on. */
 export const wasJoined = (link) => sessionStorage.getItem(keyOf(link)) !== null;
@@ -159,6 +170,8 @@ export class Session extends EventTarget {
 
   /** Connects; for `join`. In a LiveKit room where the deployment has them, over its WebSocket where not, or where that does not come about. */
   async connect() {
+    // a call has its link once the microphone is there
+    if (typeof this.#link === "function") this.#link = await this.#link();
     const ways = canEnterRooms() ? [true, false] : [false];
     for (const livekit of ways) {
       try {

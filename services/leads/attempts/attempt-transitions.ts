@@ -13,7 +13,7 @@ import { boundedFacts, boundedResults } from "../rules/attempt-record.ts";
 import { nextTryAt, technicalFault, withFault } from "../rules/faults.ts";
 import { settle as decide } from "../rules/settlement.ts";
 import type { LeadState } from "../leads.model.ts";
-import { inboundDocument, type InboundCall } from "./inbound-lead.ts";
+import { inboundDocument, isInboundCall, type InboundCall } from "./inbound-lead.ts";
 
 /** Claims leads, each by compare-and-set on what was seen of it. */
 export async function claimMany(
@@ -71,8 +71,7 @@ export async function releaseForFault(
 export async function release(deps: LeadDeps, p: ParamsOf<"leads.release">): Promise<ResultOf<"leads.release">> {
   const { clock, leads, log } = deps;
   const lead = await leads.byLease(p.lead_id);
-  // an inbound lead never waits, so it can't be released
-  if (!lead || lead.claim_no !== p.claim_no || lead.call_direction === "INBOUND") return { done: false };
+  if (!lead || lead.claim_no !== p.claim_no || isInboundCall(lead)) return { done: false };
   if (p.fault !== undefined) return { done: await releaseForFault(deps, p, lead, { code: p.fault, reason: p.reason }) };
   const now = clock.now();
   const due_at = new Date(p.due_at);

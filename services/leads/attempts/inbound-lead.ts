@@ -2,6 +2,7 @@ import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import { noFacts, type AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { Explanation } from "../../../shared/contracts/records/explanation.ts";
+import { isSessionMode } from "../../../shared/contracts/records/lead.ts";
 import { NEVER_AGES } from "../rules/faults.ts";
 import { INBOUND_STATE } from "../rules/lead-state-machine.ts";
 import type { LeadDoc } from "../leads.model.ts";
@@ -12,6 +13,13 @@ export type InboundCall = ParamsOf<"leads.receive">;
 
 /** No retries: a failed inbound call is not called back. */
 const NEVER_RETRIED = { max_retry: 0, retry_offset: 0, retry_on: [] };
+
+/** Whether the lead is of a call that came in, which never waits, and so is never released; a visitor's session waits for its client. */
+export const isInboundCall = ({
+  call_direction,
+  execution_mode,
+}: Pick<LeadDoc, "call_direction" | "execution_mode">): boolean =>
+  call_direction === "INBOUND" && !isSessionMode(execution_mode);
 
 /** Longest request_id; the contract's. */
 const MAX_REQUEST_ID = 200;
@@ -87,7 +95,8 @@ export function explainInbound(
   { _id, status, outcome }: Pick<LeadDoc, "_id" | "status" | "outcome">,
   at: string,
 ): Explanation {
-  const now = status === "FINISHED" ? `the lead is finished${outcome ? ` (${outcome})` : ""}` : "the call is under way";
+  const under_way = status === "PROCESSING" ? "the call is under way" : "nobody has joined its session";
+  const now = status === "FINISHED" ? `the lead is finished${outcome ? ` (${outcome})` : ""}` : under_way;
   const detail = `The customer called us, so the lead is inbound and never dialled; ${now}.`;
   return {
     lead_id: _id,

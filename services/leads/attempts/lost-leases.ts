@@ -5,7 +5,7 @@ import { errorForLog } from "../../../shared/process/log.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import type { LeadDeps } from "../deps.ts";
 import { releaseForFault, settle } from "./attempt-transitions.ts";
-import { lostFacts } from "./inbound-lead.ts";
+import { isInboundCall, lostFacts } from "./inbound-lead.ts";
 import * as machine from "../rules/lead-state-machine.ts";
 import type { LeadState } from "../leads.model.ts";
 
@@ -37,7 +37,7 @@ async function recoverLead(deps: LeadDeps, lead: LeadState): Promise<void> {
     await settleAs(answer.facts);
     return;
   }
-  if (lead.call_direction === "INBOUND") {
+  if (isInboundCall(lead)) {
     await settleAs(lostFacts());
     return;
   }

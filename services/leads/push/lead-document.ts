@@ -28,7 +28,7 @@ const joinBy = ({ rtc_join_timeout_seconds, max_age_seconds }: ResolvedTemplate,
 /** The document of a pushed lead. Only leads with a number and a dialled mode become due. */
 export function documentOf(
   id: string,
-  by: By,
+  merchant_id: string | null,
   lead: PushedLead,
   template: ResolvedTemplate,
   phone: string | null,
@@ -44,7 +44,7 @@ export function documentOf(
   };
   const { override: configurations_override, left_out } = keptOverride(lead, template);
   const of = {
-    merchant_id: template.merchant_id ?? merchantOf(by, lead) ?? null,
+    merchant_id: template.merchant_id ?? merchant_id,
     template_id: template.template_id,
     configurations_override,
     phone_number: phone,

@@ -10,7 +10,7 @@ import type { LeadsRepository } from "../leads.repository.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import { duplicateAnswer, onceDocument, oncePush, type FirstLead, type OncePush } from "./duplicates.ts";
 import { keyDocument, keyedPush, reusedKeyRefusal, type KeyedPush } from "./idempotency.ts";
-import { documentOf, messageFor, withId, type PushedLead } from "./lead-document.ts";
+import { documentOf, merchantOf, messageFor, withId, type PushedLead } from "./lead-document.ts";
 import { checkLead, PUSH_CHECKS, type CheckDeps, type CheckedRow } from "./push-checks.ts";
 import type { PushKeyDoc } from "./push-keys.model.ts";
 import type { PushKeys } from "./push-keys.repository.ts";
@@ -64,7 +64,15 @@ const answerEarlierPushes: Step = async (rows, { keys, leads, clock }) => {
 const makeDocuments: Step = async (rows, { by, keys, clock, ids }) => {
   const now = clock.now();
   for (const row of rows)
-    if (row.template) row.doc = documentOf(ids.uuid(), by, row.lead, row.template, row.phone ?? null, now);
+    if (row.template)
+      row.doc = documentOf(
+        ids.uuid(),
+        merchantOf(by, row.lead) ?? null,
+        row.lead,
+        row.template,
+        row.phone ?? null,
+        now,
+      );
   const wanted = rows.flatMap(({ key, doc }) => (key && doc ? [keyDocument(key, doc, now)] : []));
   const taken = wanted.length === 0 ? new Map<string, PushKeyDoc>() : await keys.reserve(wanted, now);
   return rows.map((row) => {

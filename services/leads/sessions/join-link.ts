@@ -7,9 +7,10 @@ import { enterSession, refuse, type SessionDeps } from "./join-session.ts";
 /** What links need. */
 export type LinkDeps = SessionDeps & Pick<ServiceDeps, "ids">;
 
-/** Bytes of randomness in a link, and in the secret of a tab. */
-const LINK_BYTES = 18;
-const SECRET_BYTES = 18;
+/** Bytes of randomness in a link. */
+export const LINK_BYTES = 18;
+/** Bytes of randomness in the secret of a tab. */
+export const SECRET_BYTES = 18;
 
 /** POST /leads/{lead_id}/join-link: a link by which a person without a token joins, until the lead's time is over. The one before is void. */
 export async function makeJoinLink(

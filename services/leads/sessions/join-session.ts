@@ -79,13 +79,23 @@ const joinedBy = ({ transport = "websocket", ...access }: SessionAccess): Joined
 
 /** Claims a lead for its session, or lets a client into the one that waits or is under way. */
 export async function enterSession(deps: SessionDeps, bus: Bus, lead: LeadDoc, by: JoinedBy = {}): Promise<Joined> {
-  const { clock, leads, env } = deps;
   refuse(lead);
   if (lead.status === "PROCESSING") {
     const call_ref = callRef(lead._id, lead.claim_no);
     return joinedBy(await bus.call("dialer.rejoinSession", { call_ref, ...viaOf(by) }));
   }
-  const plan = await admit(deps, bus, lead);
+  return beginSession(deps, bus, lead, await admit(deps, bus, lead), by);
+}
+
+/** Claims an admitted lead for its session, and opens it. BUSY; what opening is refused with: then the lead waits on. */
+export async function beginSession(
+  deps: SessionDeps,
+  bus: Bus,
+  lead: LeadDoc,
+  plan: SessionPlan,
+  by: JoinedBy,
+): Promise<Joined> {
+  const { clock, leads, env } = deps;
   const now = clock.now();
   const attempt = {
     number_id: null,

@@ -1,4 +1,4 @@
-import { IsoTime, Nullable, Strict, Text, Type, Uuid, UpTo, Json, type Static } from "../define.ts";
+import { Id, IsoTime, Json, Nullable, Strict, Text, Type, UpTo, upToBytes, Uuid, type Static } from "../define.ts";
 import { PROVIDERS } from "./configuration.ts";
 import { EXECUTION_MODES } from "./lead.ts";
 import { EngineEnum } from "./models.ts";
@@ -91,3 +91,53 @@ export const SpokenStatus = Type.Object({
   at: IsoTime,
 });
 export type SpokenStatus = Static<typeof SpokenStatus>;
+
+/** Most websites of a door. */
+const MAX_ORIGINS = 20;
+/** Most calls that a limit of a door may allow in an hour. */
+export const MAX_DOOR_CALLS_PER_HOUR = 1000;
+const MAX_DOOR_CALLS_PER_DAY = 100_000;
+/** What holds where a door names no limit. */
+export const DOOR_DEFAULTS = { calls_per_address_hour: 20, calls_per_origin_hour: 100 } as const;
+
+/** The origin of a website as browsers send it: https, or http on the machine itself, for nowhere else browsers give the microphone. */
+const Origin = Type.String({
+  maxLength: 300,
+  pattern:
+    "^(?:https://[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|http://localhost|http://127\\.0\\.0\\.1)(?::[1-9][0-9]{0,4})?$",
+});
+const PerHour = Type.Integer({ minimum: 1, maximum: MAX_DOOR_CALLS_PER_HOUR });
+
+/** A door that is to be made. `merchant_id`: for a merchant of the reseller whose template it is. Calls: tries of one client address in an hour, sessions of one website in an hour, and of all in a day (UTC). */
+export const DoorInput = Strict({
+  template_id: Text(64),
+  merchant_id: Type.Optional(Text(64)),
+  origins: Type.Array(Origin, { minItems: 1, maxItems: MAX_ORIGINS, uniqueItems: true }),
+  calls_per_address_hour: Type.Optional(PerHour),
+  calls_per_origin_hour: Type.Optional(PerHour),
+  calls_per_day: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: MAX_DOOR_CALLS_PER_DAY }))),
+});
+export type DoorInput = Static<typeof DoorInput>;
+
+/** The name of a door in a page: public, and no right to anything but what the door allows. */
+export const DoorKey = Type.String({ pattern: "^[A-Za-z0-9_-]{24}$", maxLength: 24 });
+
+/** A door as it is shown. calls_per_day null: as many as the other limits allow. */
+export const DoorRecord = Type.Object({
+  id: Uuid,
+  key: UpTo(24),
+  reseller_id: Id,
+  merchant_id: Nullable(Id),
+  template_id: Uuid,
+  origins: Type.Array(UpTo(300), { maxItems: MAX_ORIGINS }),
+  calls_per_address_hour: Type.Integer(),
+  calls_per_origin_hour: Type.Integer(),
+  calls_per_day: Nullable(Type.Integer()),
+  created_at: IsoTime,
+});
+export type DoorRecord = Static<typeof DoorRecord>;
+
+/** Largest JSON of the variables that a page gives. */
+export const MAX_DOOR_VARIABLES_BYTES = 8192;
+/** Variables that a page gives: untrusted, and held against the template's payload_schema. */
+export const DoorVariables = Type.Record(Type.String(), Type.Unknown(), upToBytes(MAX_DOOR_VARIABLES_BYTES));

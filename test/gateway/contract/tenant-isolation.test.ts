@@ -16,6 +16,7 @@ const b = {
   merchant: "",
   template: "",
   configuration: "",
+  door: "",
   number: "",
   lead: "",
   user: "",
@@ -83,6 +84,7 @@ beforeAll(async () => {
     reseller_id: b.reseller,
     merchant_id: b.merchant,
   });
+  b.door = await made("/doors", { template_id: b.template, origins: ["https://shop-b.example"] });
   const owner = { reseller_id: b.reseller, merchant_id: b.merchant };
   await http.ask("PUT", `/secrets/${b.secret}`, { body: { ...owner, value: "a credential of B" } });
   const issued = await http.stage.bus.call("auth.issueS2s", {
@@ -107,6 +109,7 @@ function foreign(path: string): { id: string; read: string | null } {
     merchants: { id: b.merchant, read: `/merchants/${b.merchant}` },
     resellers: { id: b.reseller, read: `/resellers/${b.reseller}` },
     templates: { id: b.template, read: `/templates/${b.template}` },
+    doors: { id: b.door, read: "/doors?limit=500" },
     configurations: { id: b.configuration, read: `/configurations/${b.configuration}` },
     leads: {
       id: path.includes("{request_id}")
@@ -194,21 +197,7 @@ describe("lists hold nothing of another tenant", () => {
       ROLES.filter((role) => row.roles.includes(role)).map((role) => [row.path, role, row] as const),
     ),
   )("%s as %s, with and without B's ids in the query", async (path, role, row) => {
-    const secretsOfB = [
-      b.template,
-      b.configuration,
-      b.number,
-      b.lead,
-      b.user,
-      b.token,
-      b.request,
-      b.phone,
-      b.listed,
-      b.secret,
-      "bea@example.com",
-      "Shop B",
-      "Tenant B",
-    ];
+    const secretsOfB = [...Object.values(b), "https://shop-b.example", "bea@example.com", "Shop B", "Tenant B"];
     const wants = new Set(row.query ?? []);
     const ids: [string, string][] = [
       ["reseller_id", b.reseller],
@@ -228,6 +217,7 @@ describe("writing into another tenant's scope", () => {
     ["/merchants", () => ({ name: "Mole", reseller_id: b.reseller, contact_email: "m@example.com" })],
     ["/templates", () => flow(b.reseller, b.merchant)],
     ["/configurations", () => ({ template_id: b.template, ...window })],
+    ["/doors", () => ({ template_id: b.template, origins: ["https://a.example"] })],
     [
       "/numbers",
       () => ({

@@ -35,7 +35,7 @@ function lead(i: number): LeadDoc {
   const created_at = new Date(BEGIN + Math.floor(i / 2) * 60_000); // two and two at the same instant
   const doc = documentOf(
     randomUUID(),
-    asAdmin,
+    owner.merchant_id,
     {
       request_id: `order-${i % 50}`,
       template_id: at(owner.templates, i),

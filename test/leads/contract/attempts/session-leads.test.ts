@@ -15,6 +15,8 @@ import { virtualClock } from "../../../fixtures/virtual-clock.ts";
 const clock = virtualClock();
 const by = asMerchant(R, M);
 const JOIN_SECONDS = 600;
+const DOOR = "4d3a2b1c-0f9e-4d8c-9b7a-6f5e4d3c2b1a";
+const HOOK = "http://client.example/calls";
 const PLAN = { template_version: 3, max_call_seconds: 120, record: true, engine: null };
 const ADMITTED: ResultOf<"scheduler.admitSession"> = {
   verdict: "admitted",
@@ -41,10 +43,11 @@ beforeAll(async () => {
     clock,
     services: [
       leads,
-      standIn(
-        "config",
-        resolvesPushes(() => ({ ...resolvedTemplate, rtc_join_timeout_seconds: JOIN_SECONDS })),
-      ),
+      standIn("config", {
+        ...resolvesPushes(() => ({ ...resolvedTemplate, rtc_join_timeout_seconds: JOIN_SECONDS })),
+        resolveDoor: () => ({ door_id: DOOR, merchant_id: M, template: resolvedTemplate, reporting_webhook_url: HOOK }),
+        countDoor: () => ({}),
+      }),
       standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map(() => false) }) }),
       standIn("webhook", {
         checkAddresses: ({ urls }) => ({ refusals: urls.map(() => null) }),
@@ -154,6 +157,28 @@ describe("a session lead", () => {
       return (await get(late)).outcome === "EXPIRED" || undefined;
     });
     expect([await refusal(late), (await get(joined)).status]).toEqual(["SESSION_OVER", "PROCESSING"]);
+  });
+
+  test("of a visitor who does not come ends EXPIRED, one whose holder is lost too, and both are reported", async () => {
+    const key = "k".repeat(24);
+    const called = async () => {
+      await stage.bus.call("leads.callByDoor", { key, origin: "https://shop.example", variables: {} });
+      return opened.at(-1)?.lead_id ?? "";
+    };
+    const [late, lost] = [await called(), await called()];
+    expect(await get(late)).toMatchObject({ status: "PROCESSING", call_direction: "INBOUND", attempt_count: 1 });
+    const due_at = clock.now().toISOString();
+    await stage.bus.call("leads.release", { lead_id: late, claim_no: 1, due_at, reason: "no_client_joined" });
+    expect((await stage.bus.call("leads.explain", { by, lead_id: late })).summary).toContain("nobody has joined");
+    await until("both to expire", async () => {
+      await clock.advance(5000);
+      const outcomes = await Promise.all([late, lost].map(async (id) => (await get(id)).outcome));
+      return outcomes.every((outcome) => outcome === "EXPIRED") || undefined;
+    });
+    await until(
+      "their reports",
+      () => [late, lost].every((id) => reports.some((r) => r.lead_id === id && r.url === HOOK)) || undefined,
+    );
   });
 
   test("whose holder was lost before anybody arrived waits on", async () => {
