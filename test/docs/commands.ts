@@ -70,6 +70,7 @@ const OTHER_ENDPOINTS = new Set([
   "GET /docs",
   "GET /openapi.json",
   "POST /livekit/webhook",
+  "POST /r/call/{key}",
   "POST /inbound-address",
   "POST /inbound",
 ]);
