@@ -18,7 +18,8 @@ async function begun(door, variables) {
       signal: AbortSignal.timeout(ANSWER_MS),
     });
   } catch {
-    throw new SessionError("CONNECTION");
+    // an answer to a website that is not the door's can't be read either
+    throw new SessionError("CALL");
   }
   const body = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new SessionError(body.code);

@@ -18,7 +18,7 @@ const WORDS = {
   SESSION_TAKEN: "Somebody has joined this conversation already, in another window or on another device.",
   SESSION_OVER: "This conversation is over.",
   DOOR_NOT_FOUND: "Calls are not taken here any more.",
-  FORBIDDEN: "Calls are not taken from this page.",
+  CALL: "The call can't be made: the network is gone, or no calls are taken from this page.",
   PAYLOAD_INVALID: "This page does not say what is needed for a call.",
   SESSION_HELD: "The conversation can't begin at the moment. Try again later.",
   NUMBER_BLACKLISTED: "This conversation is not available.",
@@ -34,14 +34,7 @@ const WORDS = {
   NETWORK: "There is no network. Check it, then press the button again.",
   CONNECTION: "The connection can't be made. Check your network, then try again.",
 };
-const FINAL = new Set([
-  "DOOR_NOT_FOUND",
-  "FORBIDDEN",
-  "PAYLOAD_INVALID",
-  "LEAD_NOT_FOUND",
-  "SESSION_TAKEN",
-  "SESSION_OVER",
-]);
+const FINAL = new Set(["DOOR_NOT_FOUND", "PAYLOAD_INVALID", "LEAD_NOT_FOUND", "SESSION_TAKEN", "SESSION_OVER"]);
 /** What the other transport may do better at. */
 const OTHER_WAY = new Set(["CONNECTION", "NETWORK", "DEPENDENCY_DOWN"]);
 

@@ -1,11 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { freePort } from "../../../local/tools/stack/ports.ts";
-import { ROOT } from "../../../local/tools/stack/project-root.ts";
-import { isRecord } from "../../../shared/json.ts";
 import { hasProgram } from "../../../local/harness/program.ts";
 import { decodeSpeech } from "../../../local/speech/modem.ts";
 import type { Page } from "../../../local/real/browser/chromium.ts";
@@ -13,7 +6,9 @@ import { startFirefox } from "../../../local/real/browser/firefox.ts";
 import { BROWSER_RATE } from "../../../local/real/browser/page.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { agentOf, alike, customerOf } from "../../fixtures/product/audio-transcripts.ts";
+import { findings } from "./accessibility.ts";
 import { heardBy, shows, WAIT_MS, type Lane } from "./lane.ts";
+import { websiteOf } from "./visitors.ts";
 import type { Scene } from "./scene.ts";
 
 const SAYS = "Yes, please.";
@@ -117,16 +112,6 @@ async function inFirefox(lane: Lane): Promise<string> {
   }
 }
 
-/** What axe finds of WCAG 2.2 AA, by rule. */
-async function findings(page: Page): Promise<string[]> {
-  const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-  await page.evaluate(`${readFileSync(axe, "utf8")}; true`);
-  const found = await page.evaluate(
-    `axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] }).then(({ violations }) => ({ ids: violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html).join(" ")) }))`,
-  );
-  return isRecord(found) && Array.isArray(found["ids"]) ? found["ids"].map(String) : ["axe did not run"];
-}
-
 /** The page by keyboard alone, on small screens, and as axe judges it, before and while one talks. */
 async function usable(lane: Lane): Promise<string> {
   const browser = await lane.browser();
@@ -155,28 +140,14 @@ async function usable(lane: Lane): Promise<string> {
   return `nothing against WCAG 2.2 AA; screens in ${lane.folder}`;
 }
 
-/** Serves the example of an embedding page, with a lead's link, from an origin of its own. */
-async function exampleOf(lane: Lane, link: string): Promise<{ url: string; close(): void }> {
-  const example = readFileSync(join(ROOT, "deploy", "embed", "example.html"), "utf8");
-  const page = example
-    .replaceAll("https://voice.example.com/r/LINK", link)
-    .replaceAll("https://voice.example.com", lane.product.stack.httpUrl);
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { "Content-Type": "text/html; charset=utf-8" }).end(page);
-  });
-  const port = await freePort();
-  await new Promise<void>((resolve) => {
-    server.listen(port, "127.0.0.1", resolve);
-  });
-  return { url: `http://localhost:${port}/`, close: () => void server.close() };
-}
-
 /** A page of another origin, by the widget's one line and by the SDK. */
 async function embedded(lane: Lane): Promise<string> {
   const browser = await lane.browser();
   const [one, other] = [await lane.pushed("RTC", { limits: PATIENT }), await lane.pushed("RTC", { limits: PATIENT })];
-  const widget = await exampleOf(lane, await lane.link(one));
-  const sdk = await exampleOf(lane, await lane.link(other));
+  const [widget, sdk] = [await websiteOf(lane, "example.html"), await websiteOf(lane, "example.html")];
+  const LINK = "https://voice.example.com/r/LINK";
+  widget.write({ [LINK]: await lane.link(one) });
+  sdk.write({ [LINK]: await lane.link(other) });
   try {
     const first = await browser.open(widget.url);
     await first.until("the widget", `document.querySelector("callagent-talk") !== null`, WAIT_MS);

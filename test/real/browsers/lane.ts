@@ -26,6 +26,8 @@ export type SessionMode = "RTC" | "RTC_TEST" | "RTC_STREAM";
 export interface Lane {
   product: Product;
   stage: VoiceStage;
+  /** Makes a template of a session. `limits`: its own. */
+  template(more?: { engine?: "cascade" | "realtime"; limits?: Record<string, number> }): Promise<string>;
   /** Pushes a session lead of a template of its own. `limits`: of the template. */
   pushed(
     mode: SessionMode,
@@ -94,11 +96,12 @@ export async function startLane(folder: string): Promise<Lane> {
     ports: { http: portOf(product.stack.httpUrl), media: portOf(product.stack.mediaUrl) },
     leadOf,
     keep: (name, bytes) => writeFileSync(join(folder, name), bytes),
-    async pushed(execution_mode, { engine = "cascade", limits } = {}) {
-      const more = limits === undefined ? {} : { limits };
-      const template_id = await stage.campaign(`session ${randomUUID()}`, "PROVIDER_ONE", TALKS.short, {
-        template: { engine, ...more },
-      });
+    template: ({ engine = "cascade", limits } = {}) =>
+      stage.campaign(`session ${randomUUID()}`, "PROVIDER_ONE", TALKS.short, {
+        template: { engine, ...(limits === undefined ? {} : { limits }) },
+      }),
+    async pushed(execution_mode, more) {
+      const template_id = await lane.template(more);
       const body = { request_id: randomUUID(), template_id, reseller_id, merchant_id, execution_mode, payload: {} };
       const reporting_webhook_url = product.sink.url;
       return (await ask("POST", "/leads", { body: { ...body, reporting_webhook_url } })).lead_call_tracker_id;

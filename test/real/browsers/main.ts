@@ -2,6 +2,7 @@ import pLimit from "p-limit";
 import { parseArgs } from "node:util";
 import { CONVERSATIONS } from "./conversations.ts";
 import { FAULTS } from "./faults.ts";
+import { VISITORS } from "./visitors.ts";
 import { startLane, type Lane } from "./lane.ts";
 import type { Scene } from "./scene.ts";
 
@@ -26,7 +27,7 @@ const { values, positionals } = parseArgs({
   options: { short: { type: "boolean", default: false }, folder: { type: "string", default: "." } },
   allowPositionals: true,
 });
-const scenes = [...FAULTS, ...CONVERSATIONS].filter(
+const scenes = [...FAULTS, ...CONVERSATIONS, ...VISITORS].filter(
   ({ name, isShort }) =>
     (isShort || !values.short) && (positionals.length === 0 || positionals.some((part) => name.includes(part))),
 );
