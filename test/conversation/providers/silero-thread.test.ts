@@ -60,7 +60,7 @@ describe("the thread that tells voices", () => {
     for (const judge of judges) judge.ask(WINDOW);
     judges[1]!.ask(WINDOW);
     expect(started[0]!.batches).toEqual([]);
-    await clock.advance(10);
+    await clock.advance(20);
     const [batch] = started[0]!.batches;
     expect(batch).toMatchObject({ calls: [0, 1, 2, 1], forgets: [true, true, true, false] });
     expect(batch!.pcm.length).toBe(4 * 256);
@@ -71,13 +71,14 @@ describe("the thread that tells voices", () => {
   test("gets what was heard meanwhile once it has answered, and not before", async () => {
     const { clock, started, judges } = ready(1);
     judges[0]!.ask(WINDOW);
-    await clock.advance(10);
+    await clock.advance(20);
     judges[0]!.ask(WINDOW);
     judges[0]!.forget();
     judges[0]!.ask(WINDOW);
     await clock.advance(100);
     expect(started[0]!.batches).toHaveLength(1);
     started[0]!.says(Float32Array.of(0));
+    await clock.advance(20);
     expect(started[0]!.batches[1]).toMatchObject({ calls: [0, 0], forgets: [false, true] });
   });
 
@@ -96,7 +97,7 @@ describe("the thread that tells voices", () => {
   test("that dies is replaced two seconds later, and whoever waits is told", async () => {
     const { clock, started, answers, judges } = ready(1);
     judges[0]!.ask(WINDOW);
-    await clock.advance(10);
+    await clock.advance(20);
     judges[0]!.ask(WINDOW);
     started[0]!.dies();
     expect(answers).toEqual([[null, null]]);
@@ -105,16 +106,18 @@ describe("the thread that tells voices", () => {
     expect(started).toHaveLength(2);
     started[1]!.says(null);
     judges[0]!.ask(WINDOW);
-    await clock.advance(10);
+    await clock.advance(20);
     expect(started[1]!.batches).toMatchObject([{ calls: [0], forgets: [false] }]);
   });
 
   test("that answers nothing for two seconds is replaced", async () => {
     const { clock, started, answers, judges } = ready(1);
     judges[0]!.ask(WINDOW);
-    await clock.advance(10);
-    await clock.advance(2000);
-    expect(answers).toEqual([[null]]);
+    await clock.advance(20);
+    await clock.advance(2001);
+    expect(answers).toEqual([[]]);
+    judges[0]!.ask(WINDOW);
+    expect(answers).toEqual([[null, null]]);
     await clock.advance(2000);
     expect(started).toHaveLength(2);
   });

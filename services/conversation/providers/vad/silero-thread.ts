@@ -9,8 +9,8 @@ import type { VoiceJudge, VoiceModel } from "../../audio/port.ts";
 import { WINDOW } from "../../audio/silero/network.ts";
 import type { Batch, Judged } from "./silero-worker.ts";
 
-/** Windows are gathered for so long, so that the calls of a process share a batch. */
-const GATHER_MS = 10;
+/** Windows are gathered for so long, so that the calls of a process share a batch: a message costs as much as ten windows. */
+const GATHER_MS = 20;
 /** Windows that wait at most: 400 calls that all speak leave so many in half a second. What is past it is not judged. */
 const MAX_WAITING = 6000;
 /** A thread that has not answered for so long is replaced. */
@@ -87,7 +87,7 @@ export class SileroThread implements VoiceModel {
   /** Who waits for the batch that the thread has; null: it has none. */
   #asked: Answer[] | null = null;
   #gathering = false;
-  #stopWatch = (): void => undefined;
+  #askedAt = 0;
 
   constructor(deps: SileroThreadDeps) {
     this.#deps = deps;
@@ -134,19 +134,24 @@ export class SileroThread implements VoiceModel {
   }
 
   #gather(): void {
+    const { clock } = this.#deps;
+    if (this.#asked && clock.monotonicMs() - this.#askedAt > STUCK_MS) void this.#worker?.terminate();
     if (this.#gathering || this.#asked) return;
     this.#gathering = true;
-    startTimer(this.#deps.clock, GATHER_MS, () => {
-      this.#gathering = false;
-      this.#send();
-    });
+    void this.#sendAfter(clock.wait(GATHER_MS));
+  }
+
+  async #sendAfter(gathered: Promise<void>): Promise<void> {
+    await gathered;
+    this.#gathering = false;
+    this.#send();
   }
 
   #send(): void {
     if (this.#asked || this.#waiting.count === 0 || !this.#isReady) return;
     const { batch, answers } = this.#waiting.take();
     this.#asked = answers;
-    this.#stopWatch = startTimer(this.#deps.clock, STUCK_MS, () => void this.#worker?.terminate());
+    this.#askedAt = this.#deps.clock.monotonicMs();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, no window
     this.#worker?.postMessage(batch, [batch.pcm.buffer]);
   }
@@ -157,17 +162,15 @@ export class SileroThread implements VoiceModel {
       this.#failures = 0;
       return;
     }
-    this.#stopWatch();
     const answers = this.#asked ?? [];
     this.#asked = null;
     for (const [n, answer] of answers.entries()) answer(judged[n] ?? null);
-    this.#send();
+    if (this.#waiting.count > 0) this.#gather();
   }
 
   /** Whoever waits is told that no answer comes. */
   #exited(worker: Worker): void {
     if (this.#worker !== worker) return;
-    this.#stopWatch();
     this.#worker = null;
     this.#failures = this.#isReady ? 1 : this.#failures + 1;
     this.#isReady = false;
