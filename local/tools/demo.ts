@@ -86,6 +86,15 @@ const CARRIERS: Record<string, readonly Provider[]> = {
   all: ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"],
 };
 
+/** The variables of a LiveKit server that the environment names; none: sessions come by WebSocket. */
+const livekit = (): Record<string, string> =>
+  Object.fromEntries(
+    ["LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET"].flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined || value === "" ? [] : [[name, value]];
+    }),
+  );
+
 function readOptions() {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
@@ -102,7 +111,7 @@ function readOptions() {
   const how =
     engine === "relay" ? `time runs ${TIME_SCALE} times faster for them` : `${engine}: real sound, in real time`;
   const said = values.rtc
-    ? "ten clients join sessions over its WebSocket, in real time"
+    ? `ten clients join sessions ${"LIVEKIT_URL" in livekit() ? "in LiveKit rooms" : "over its WebSocket"}, in real time`
     : `simulated carriers (${values.carrier}), people and model (${how})`;
   return { providers, engine, rtc: values.rtc, rows: values.rtc ? [] : readRows(positionals[0] ?? SHIPPED), said };
 }
@@ -121,7 +130,7 @@ async function run(): Promise<boolean> {
     carrierPort: await freePort(),
     timeScale: TIME_SCALE,
     seed: "demo",
-    env: { LOG_LEVEL: "info" },
+    env: { LOG_LEVEL: "info", ...(rtc ? livekit() : {}) },
     onLog: () => undefined,
     onDeath: (reason) => console.error(`! ${reason}`),
   });

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { joinAsClient, upgradeStatus, type SessionClient } from "../../local/harness/session-client.ts";
+import { joinAsClient, upgradeStatus } from "../../local/harness/sessions/session-client.ts";
+import type { SessionClient } from "../../local/harness/sessions/session-port.ts";
 import { until } from "../../local/harness/stage.ts";
 import { TALKS } from "../fixtures/product/audio-templates.ts";
 import { agentOf, alike, customerOf, type Lead } from "../fixtures/product/audio-transcripts.ts";

@@ -1,3 +1,4 @@
+import { hasProgram } from "../../local/harness/program.ts";
 import { provideNats } from "../../local/harness/nats-server.ts";
 import { browserStep } from "./browser-step.ts";
 import { demoStep } from "./demo-step.ts";
@@ -7,6 +8,7 @@ import { speechStep } from "./speech-step.ts";
 import type { Step } from "./outcome.ts";
 import { schemathesisStep } from "./schemathesis-step.ts";
 
+const CHROMIUM = "chromium";
 /** All that it can do, bounded so that a role takes about two minutes. */
 const ALL = { phases: "examples,coverage,fuzzing,stateful", examples: 20, seconds: 120 };
 
@@ -15,6 +17,15 @@ const withNats = (step: Step): Step => ({
   ...step,
   run: async (env, log) =>
     (await provideNats()) ? step.run(env, log) : { passed: 0, failed: 1, skipped: [], said: "nats-server is missing" },
+});
+
+/** A step with a real browser, which the part `browser` installs. */
+const withChromium = (step: Step): Step => ({
+  ...step,
+  run: async (env, log) =>
+    hasProgram(CHROMIUM)
+      ? step.run(env, log)
+      : { passed: 0, failed: 1, skipped: [], said: "chromium is missing: npm run test:real -- browser installs it" },
 });
 
 /** What is done with each part, by its name, in this order. */
@@ -33,6 +44,7 @@ export const STEPS: Record<string, readonly Step[]> = {
   livekit: [
     roomsStep("sessions", true, ["--short"]),
     roomsStep("server", false, ["the room server", "a whole conversation, realtime"]),
+    withChromium(browserStep("browser", false)),
   ],
   speech: [speechStep],
   browser: [

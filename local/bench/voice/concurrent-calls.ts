@@ -69,7 +69,7 @@ const tenths = (n: number): number => Math.round(n * 10) / 10;
 const hundredths = (n: number): number => Math.round(n * 100) / 100;
 
 /** One call: the caller speaks every eight seconds, once the agent has fallen silent. */
-async function converse({ caller }: Call, n: number, until: number, answers: number[]): Promise<void> {
+export async function converse({ caller }: Call, n: number, until: number, answers: number[]): Promise<void> {
   const said = words(CALLER_SAYS);
   await pause(spread(n) * PERIOD_MS);
   for (let next = performance.now(); performance.now() < until; next = Math.max(next + PERIOD_MS, performance.now())) {
@@ -130,7 +130,8 @@ async function rehearse(
   await hangUp(talker, calls);
 }
 
-async function hangUp(talker: ConversationProcess, calls: readonly Call[]): Promise<void> {
+/** Hangs up, and waits until the calls are settled. */
+export async function hangUp(talker: ConversationProcess, calls: readonly Call[]): Promise<void> {
   await Promise.all(
     calls.map(async ({ caller, lead_id }) => {
       await caller.hangUp();

@@ -134,7 +134,8 @@ async function answer(asked: ProcessRequest): Promise<void> {
       tell({
         told: "prepared",
         urls: results.map(({ prepared, refusal }, n) => {
-          const token = asked.calls[n]?.session === true ? `#${prepared?.token}` : "";
+          const way = prepared?.transport === "livekit" ? "#livekit" : "";
+          const token = asked.calls[n]?.session === true ? `#${prepared?.token}${way}` : "";
           return prepared ? `${prepared.media_url}${token}` : `refused: ${refusal?.message ?? ""}`;
         }),
       });

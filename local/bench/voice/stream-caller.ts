@@ -2,7 +2,8 @@ import { WebSocket, type RawData } from "ws";
 import { createDecoder, type Decoder } from "../../speech/modem.ts";
 import { arrivals, type Arrivals } from "./frame-arrivals.ts";
 import { FRAME_MS, type FrameTicker } from "./frame-clock.ts";
-import { sessionSocket, type StreamSocket } from "./session-socket.ts";
+import { sessionSocket } from "./sessions/session-socket.ts";
+import type { StreamSocket } from "./sessions/session-sound.ts";
 import { quietLine, samplesOf, STREAM_SID, type Sound } from "./sounds.ts";
 
 const TELEPHONE_RATE = 8000;

@@ -35,6 +35,8 @@ export interface TurnsOptions {
   turns: number;
   /** Sessions that clients join, in place of calls. */
   sessions?: boolean;
+  /** Further variables of the process under measurement. */
+  env?: Record<string, string>;
 }
 
 /** The models of a measurement, and how they are ended. */
@@ -66,11 +68,12 @@ export async function measureTurns({
   calls,
   turns,
   sessions = false,
+  env = {},
 }: TurnsOptions): Promise<number[]> {
   const models = await modelsFor(delays);
   const talker = await startConversationProcess({
     models: models.url,
-    env: { PREEMPTIVE_GENERATION: String(preemptive) },
+    env: { PREEMPTIVE_GENERATION: String(preemptive), ...env },
   });
   const ticker = frameTicker();
   const template = endlessTemplate([node]);

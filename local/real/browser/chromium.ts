@@ -88,8 +88,9 @@ class DrivenPage extends EvaluatedPage implements Page {
   }
 
   async reload(): Promise<void> {
+    await this.evaluate("window.isOld = true");
     await this.ask("Page.reload");
-    await this.until("the page to be loaded", `document.readyState === "complete"`, START_MS);
+    await this.until("the page to be loaded", `document.readyState === "complete" && !window.isOld`, START_MS);
   }
 
   async close(): Promise<void> {

@@ -5,7 +5,7 @@ import type { Page } from "../../../local/real/browser/chromium.ts";
 import { startFirefox } from "../../../local/real/browser/firefox.ts";
 import { BROWSER_RATE } from "../../../local/real/browser/page.ts";
 import { until } from "../../../local/harness/stage.ts";
-import { agentOf, alike, customerOf } from "../../fixtures/product/audio-transcripts.ts";
+import { agentOf, alike, customerOf, hasSaid, transcriptOf } from "../../fixtures/product/audio-transcripts.ts";
 import { findings } from "./accessibility.ts";
 import { heardBy, shows, WAIT_MS, type Lane } from "./lane.ts";
 import { websiteOf } from "./visitors.ts";
@@ -32,11 +32,13 @@ const held =
     assert.deepEqual([lead.outcome, lead.metaData["node_traversal"]], ["confirmed", ["ask", "done"]]);
     await shows(page, "#status", "The conversation is over.");
     const [heard, words] = [await heardBy(page), await page.text("#words")];
-    assert.ok(customerOf(lead).includes(SAYS), `transcript: ${customerOf(lead)}`);
-    assert.ok(words.includes(`You${SAYS}`) && words.includes(`Assistant${QUESTION}`), `page: ${words}`);
+    assert.ok(hasSaid(customerOf(lead), SAYS), `transcript: ${customerOf(lead)}`);
+    for (const { role, content } of transcriptOf(lead))
+      assert.ok(words.includes(`${role === "user" ? "You" : "Assistant"}${content}`), `page: ${words}`);
+    assert.ok(words.includes(`Assistant${QUESTION}`), `page: ${words}`);
     assert.ok(alike(heard, agentOf(lead)), `played: ${heard}; transcript: ${agentOf(lead)}`);
     const recorded = await lane.stage.recording(lead.call_id ?? "");
-    assert.ok(recorded.customer.includes("please."), `recorded of the customer: ${recorded.customer}`);
+    assert.ok(hasSaid(recorded.customer, SAYS), `recorded of the customer: ${recorded.customer}`);
     assert.ok(alike(recorded.agent, heard), `recorded of the agent: ${recorded.agent}; played: ${heard}`);
     await until("the report", () => lane.product.sink.reports.get(lead_id), WAIT_MS, POLL_MS);
     return `${browser.version}; the page played "${heard.slice(0, 45)}…"`;

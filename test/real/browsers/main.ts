@@ -4,9 +4,10 @@ import { CONVERSATIONS } from "./conversations.ts";
 import { FAULTS } from "./faults.ts";
 import { VISITORS } from "./visitors.ts";
 import { startLane, type Lane } from "./lane.ts";
+import { ROOM_FAULTS } from "./room-faults.ts";
 import type { Scene } from "./scene.ts";
 
-/** Plays scenes with a real browser: `main.ts [--short] [--folder where screens are kept] [part of a scene's name …]`. Each is a line that ends with "as it should" or "FAILED". */
+/** Plays scenes with a real browser, in rooms of the LiveKit server that the environment names, if it does: `main.ts [--short] [--folder where screens are kept] [part of a scene's name …]`. Each is a line that ends with "as it should" or "FAILED". */
 const AT_ONCE = 3;
 const MS = 1000;
 
@@ -27,11 +28,13 @@ const { values, positionals } = parseArgs({
   options: { short: { type: "boolean", default: false }, folder: { type: "string", default: "." } },
   allowPositionals: true,
 });
-const scenes = [...FAULTS, ...CONVERSATIONS, ...VISITORS].filter(
-  ({ name, isShort }) =>
-    (isShort || !values.short) && (positionals.length === 0 || positionals.some((part) => name.includes(part))),
-);
 const lane = await startLane(values.folder);
+const scenes = [...FAULTS, ...CONVERSATIONS, ...VISITORS, ...ROOM_FAULTS].filter(
+  ({ name, isShort, only = lane.transport }) =>
+    only === lane.transport &&
+    (isShort || !values.short) &&
+    (positionals.length === 0 || positionals.some((part) => name.includes(part))),
+);
 try {
   const limit = pLimit(AT_ONCE);
   const together = scenes.filter((scene) => scene.alone !== true);

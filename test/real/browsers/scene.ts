@@ -7,6 +7,8 @@ export interface Scene {
   isShort: boolean;
   /** Nothing else is played meanwhile. */
   alone?: boolean;
+  /** Played where media travel so; absent: both ways. */
+  only?: Lane["transport"];
   /** Throws where it is not as it should be. What it returns is told. */
   run(lane: Lane): Promise<string>;
 }

@@ -5,7 +5,8 @@ import { until } from "../../../local/harness/stage.ts";
 import { voiceStage, type VoiceStage } from "../../fixtures/product/audio-product.ts";
 import { TALKS } from "../../fixtures/product/audio-templates.ts";
 import type { Lead } from "../../fixtures/product/audio-transcripts.ts";
-import { joinRoom, type RoomClient } from "./room-client.ts";
+import { joinRoom, type RoomClient } from "../../../local/harness/sessions/room-client.ts";
+import type { SessionAccess } from "../../../local/harness/sessions/session-port.ts";
 
 const WAIT_MS = 90_000;
 const POLL_MS = 100;
@@ -17,7 +18,7 @@ export interface RoomLane {
   stage: VoiceStage;
   /** A session lead of a template of its own. */
   pushed(execution_mode: "RTC" | "RTC_TEST" | "RTC_STREAM", engine?: "cascade" | "realtime"): Promise<string>;
-  join(lead_id: string): Promise<{ transport: string; url: string; token: string; room_name: string }>;
+  join(lead_id: string): Promise<SessionAccess & { room_name: string }>;
   /** Joins a lead's session as a client. */
   client(lead_id: string): Promise<RoomClient>;
   /** The agent has asked its question. */

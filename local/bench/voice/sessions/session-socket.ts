@@ -1,44 +1,10 @@
 import { EventEmitter } from "node:events";
 import { WebSocket, type RawData } from "ws";
-import { isRecord, recordIn } from "../../../shared/json.ts";
-import { g711Decode, g711Encode } from "../../speech/g711.ts";
-import { pcmBytes, pcmOf } from "../../speech/wav.ts";
-
-/** What a caller needs of its stream's socket; that of the ws package fits. */
-export interface StreamSocket extends Pick<EventEmitter, "on" | "once"> {
-  readonly readyState: number;
-  send(data: string | Buffer): void;
-  send(data: string | Buffer, options: { binary: boolean }): void;
-  close(code?: number): void;
-  terminate(): void;
-}
+import { isRecord, recordIn } from "../../../../shared/json.ts";
+import { isSound, mediaOf, soundOf, UNHEARD, type StreamSocket } from "./session-sound.ts";
 
 /** The page plays once so much of an utterance is there (PREBUFFER in services/gateway/session-page/audio.js): two frames. */
 const PREBUFFERED_FRAMES = 2;
-const UNHEARD = Buffer.from('{"event":"media"}');
-/** Times the rate of a telephone. */
-const TIMES = 2;
-
-/** Sound of a telephone's stream as a session has it, made once: all callers send the same messages. */
-const sounds = new WeakMap<Buffer, Uint8Array>();
-function soundOf(message: Buffer, payload: string): Uint8Array {
-  const known = sounds.get(message);
-  if (known) return known;
-  const pcm = g711Decode("pcmu", Buffer.from(payload, "base64"));
-  const wide = new Int16Array(pcm.length * TIMES);
-  pcm.forEach((v, i) => wide.set([v, Math.round((v + (pcm[i + 1] ?? v)) / 2)], i * TIMES));
-  const bytes = new Uint8Array(pcmBytes(wide));
-  sounds.set(message, bytes);
-  return bytes;
-}
-
-function mediaOf(bytes: Uint8Array): Buffer {
-  const wide = pcmOf(bytes);
-  const pcm = Int16Array.from({ length: wide.length / TIMES }, (_, i) => wide[i * TIMES] ?? 0);
-  const payload = Buffer.from(g711Encode("pcmu", pcm)).toString("base64");
-  return Buffer.from(`{"event":"media","media":{"payload":"${payload}"}}`);
-}
-
 /** The socket of a session (docs/rtc.md), with the manners of a carrier's stream: the same callers use it, and hear it when the page would play it. */
 class SessionSocket extends EventEmitter implements StreamSocket {
   readonly #socket: WebSocket;
@@ -63,7 +29,7 @@ class SessionSocket extends EventEmitter implements StreamSocket {
 
   send(data: string | Buffer): void {
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    if (Buffer.isBuffer(data) && sounds.has(data)) return this.#socket.send(soundOf(data, ""));
+    if (Buffer.isBuffer(data) && isSound(data)) return this.#socket.send(soundOf(data, ""));
     const message = recordIn(data.toString());
     const { media, mark } = message ?? {};
     switch (message?.["event"]) {
@@ -112,9 +78,10 @@ class SessionSocket extends EventEmitter implements StreamSocket {
   }
 }
 
-/** Joins a session by the address and the token behind its "#". */
+/** Joins a session by the address and the token behind its "#", and "#livekit" where it is held in a room. */
 export async function sessionSocket(access: string, listens: boolean): Promise<StreamSocket> {
-  const [url = "", token = ""] = access.split("#");
+  const [url = "", token = "", transport] = access.split("#");
+  if (transport === "livekit") return (await import("./room-stream.ts")).roomStream({ url, token }, listens);
   const socket = new WebSocket(url, ["callagent.session", token], { perMessageDeflate: false });
   await new Promise<void>((resolve, reject) => {
     socket.once("open", resolve);

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { createDecoder, encodeSpeech } from "../speech/modem.ts";
+import { createDecoder, encodeSpeech } from "../../speech/modem.ts";
+import type { SessionAccess, SessionClient } from "./session-port.ts";
 
 /** Audio of a session: 16 bit, mono. */
 export const SESSION_RATE = 16_000;
@@ -8,33 +9,6 @@ const FRAME_MS = 20;
 const FRAME_SAMPLES = (SESSION_RATE * FRAME_MS) / 1000;
 /** The subprotocol of a session's socket; the token follows it. */
 const PROTOCOL = "callagent.session";
-
-/** How a client joins a session, as POST /leads/{lead_id}/join answers. */
-export interface SessionAccess {
-  url: string;
-  token: string;
-}
-
-/** A client of a session, as a browser is one: sends sound all the time, plays what comes in real time, returns marks when they were played. */
-export interface SessionClient {
-  /** Words of the agent that were played so far. */
-  heard(): string;
-  /** JSON messages that came so far. */
-  readonly messages: readonly Record<string, unknown>[];
-  /** When the first sound of the agent came, ms after the socket was open; null: none has. */
-  firstSoundMs(): number | null;
-  /** Says a sentence, after what is being said. */
-  say(text: string): void;
-  send(message: object): void;
-  /** Stops to send sound, as a machine that sleeps does. */
-  freeze(): void;
-  /** Breaks the socket off, as a lost network does. */
-  drop(): void;
-  /** Closes the socket, as a page does that is closed or loaded again. */
-  close(): void;
-  /** Resolves with the close code once the socket is closed. */
-  readonly closed: Promise<number>;
-}
 
 const socketOf = ({ url, token }: SessionAccess): WebSocket => new WebSocket(url, [PROTOCOL, token]);
 
@@ -96,8 +70,13 @@ async function everyFrame(socket: WebSocket, tick: () => void): Promise<void> {
   }
 }
 
-/** Connects a client. Rejects where it is not let in. */
+/** Connects a client, by a LiveKit room where the session has one. Rejects where it is not let in. */
 export async function joinAsClient(access: SessionAccess): Promise<SessionClient> {
+  if (access.transport === "livekit") {
+    // LiveKit's library is an optional package, which logs everything else
+    process.env["NODE_ENV"] ??= "production";
+    return (await import("./room-client.ts")).joinRoom(access);
+  }
   const socket = socketOf(access);
   const began = performance.now();
   const messages: Record<string, unknown>[] = [];

@@ -4,40 +4,61 @@ import {
   AudioStream,
   LocalAudioTrack,
   Room,
+  type LocalParticipant,
   TrackPublishOptions,
   TrackSource,
 } from "@livekit/rtc-node";
 import { setTimeout as wait } from "node:timers/promises";
-import { createDecoder, encodeSpeech } from "../../../local/speech/modem.ts";
-import type { SessionAccess } from "../../../local/harness/session-client.ts";
+import { createDecoder, encodeSpeech } from "../../speech/modem.ts";
+import type { SessionAccess, SessionClient } from "./session-port.ts";
 
-const RATE = 16_000;
+/** Samples a second of a client's sound. */
+export const ROOM_RATE = 16_000;
+const RATE = ROOM_RATE;
 const FRAME_MS = 10;
 const FRAME = (RATE * FRAME_MS) / 1000;
 const TOPIC = "callagent";
+const SOURCE_QUEUE_MS = 40;
+/** Bits a second: so that the simulators' tones survive. */
+const BITRATE = 96_000n;
 
 /** A client in a session's LiveKit room, with a native library of LiveKit's own. */
-export interface RoomClient {
-  /** Words of the agent that came so far. */
-  heard(): string;
-  /** JSON messages that came so far. */
-  readonly messages: readonly Record<string, unknown>[];
-  /** When the agent's first loud sound came, ms after the room was joined; null: none has. */
-  firstSoundMs(): number | null;
-  say(text: string): void;
-  send(message: object): void;
+export interface RoomClient extends SessionClient {
   /** Has an utterance spoken by remote procedure; what became of it. */
   speak(request: object): Promise<Record<string, unknown>>;
   /** Leaves the room, as a page does that is closed or loaded again. */
   leave(): Promise<void>;
-  /** Who is in the room besides. */
-  others(): string[];
-  /** Resolves with the reason once the room is left or lost. */
-  readonly closed: Promise<number>;
 }
 
 /** Loudness above which a frame is speech. */
 const LOUD = 500;
+
+/** The sound of a sentence in whole frames. */
+function framesOf(text: string): Int16Array[] {
+  const pcm = encodeSpeech(text, RATE);
+  return Array.from({ length: Math.ceil(pcm.length / FRAME) }, (_, i) => {
+    const frame = new Int16Array(FRAME);
+    frame.set(pcm.subarray(i * FRAME, (i + 1) * FRAME));
+    return frame;
+  });
+}
+
+/** Publishes a microphone in a room that was entered. `hears`: gives it sound of RATE, which goes out at once. */
+export async function microphoneIn(room: Room): Promise<{ local: LocalParticipant; hears(pcm: Int16Array): void }> {
+  const source = new AudioSource(RATE, 1, SOURCE_QUEUE_MS);
+  const options = new TrackPublishOptions({
+    source: TrackSource.SOURCE_MICROPHONE,
+    dtx: false,
+    audioEncoding: { maxBitrate: BITRATE },
+  });
+  const local = room.localParticipant;
+  if (!local) throw new Error("not in the room");
+  await local.publishTrack(LocalAudioTrack.createAudioTrack("microphone", source), options);
+  return {
+    local,
+    hears: (pcm) => void source.captureFrame(new AudioFrame(pcm, RATE, 1, pcm.length)).catch(() => undefined),
+  };
+}
 
 /** Joins a session's room. Rejects where it is not let in. */
 export async function joinRoom(access: SessionAccess): Promise<RoomClient> {
@@ -46,6 +67,7 @@ export async function joinRoom(access: SessionAccess): Promise<RoomClient> {
   const words: string[] = [];
   const speech: Int16Array[] = [];
   let first: number | null = null;
+  let frozen = false;
   const decoder = createDecoder(RATE, { heard: (word) => void words.push(word) });
   const closed = new Promise<number>((resolve) => {
     room.on("disconnected", resolve);
@@ -63,34 +85,20 @@ export async function joinRoom(access: SessionAccess): Promise<RoomClient> {
     })();
   });
   await room.connect(access.url, access.token, { autoSubscribe: true, dynacast: false });
-  const source = new AudioSource(RATE, 1, 40);
-  const options = new TrackPublishOptions({
-    source: TrackSource.SOURCE_MICROPHONE,
-    dtx: false,
-    audioEncoding: { maxBitrate: 96_000n },
-  });
-  const local = room.localParticipant;
-  if (!local) throw new Error("not in the room");
-  await local.publishTrack(LocalAudioTrack.createAudioTrack("microphone", source), options);
+  const { local, hears } = await microphoneIn(room);
   void (async () => {
     for (let next = performance.now() + FRAME_MS; room.isConnected; next += FRAME_MS) {
       const pcm = speech.shift() ?? new Int16Array(FRAME);
-      void source.captureFrame(new AudioFrame(pcm, RATE, 1, FRAME)).catch(() => undefined);
+      if (!frozen) hears(pcm);
       await wait(Math.max(0, next - performance.now()));
     }
   })();
+  const leave = (): void => void room.disconnect();
   return {
     messages,
     heard: () => words.join(" "),
     firstSoundMs: () => first,
-    say(text) {
-      const pcm = encodeSpeech(text, RATE);
-      for (let at = 0; at < pcm.length; at += FRAME) {
-        const frame = new Int16Array(FRAME);
-        frame.set(pcm.subarray(at, at + FRAME));
-        speech.push(frame);
-      }
-    },
+    say: (text) => void speech.push(...framesOf(text)),
     send: (message) => void local.publishData(Buffer.from(JSON.stringify(message)), { reliable: true, topic: TOPIC }),
     speak: async (request) =>
       JSON.parse(
@@ -102,7 +110,11 @@ export async function joinRoom(access: SessionAccess): Promise<RoomClient> {
         }),
       ) as Record<string, unknown>,
     leave: () => room.disconnect(),
-    others: () => [...room.remoteParticipants.keys()],
+    freeze: () => {
+      frozen = true;
+    },
+    drop: leave,
+    close: leave,
     closed,
   };
 }
