@@ -12,6 +12,7 @@ import { heardBy, shows, WAIT_MS, type Lane } from "./lane.ts";
 import type { Scene } from "./scene.ts";
 
 const SAYS = "Yes, please.";
+const QUESTION = "Do you confirm the order?";
 const POLL_MS = 200;
 const PATIENT = { max_call_seconds: 90, idle_seconds: 20, max_age_seconds: 86_400 };
 /** A desktop screen, and a phone's. */
@@ -100,7 +101,8 @@ async function called(lane: Lane): Promise<string> {
     const recorded = await lane.stage.recording(lead.call_id ?? "");
     assert.ok(recorded.customer.includes("please."), `recorded of the visitor: ${recorded.customer}`);
     await page.click("#call");
-    await shows(page, "#said", "You can talk now.");
+    // what the agent says takes the place of what the state is
+    await shows(page, "#said", QUESTION);
     await page.close();
     const second = await until(
       "the second lead",
