@@ -21,13 +21,24 @@ export function readScenes(output: string, status: number): Outcome {
   };
 }
 
-/** Sessions in a real browser. `alone`: on a machine that has nothing but its loopback (Linux, root). */
-export const browserStep = (name: string, isShort: boolean, how: { short?: boolean; alone?: boolean } = {}): Step => ({
+/** Sessions in a real browser. `alone`: on a machine that has nothing but its loopback (Linux, root). `more`: arguments of test/real/browsers/main.ts. */
+export const browserStep = (
+  name: string,
+  isShort: boolean,
+  how: { short?: boolean; alone?: boolean; more?: readonly string[] } = {},
+): Step => ({
   name,
   isShort,
   async run(env, log) {
     const main = join(ROOT, "test", "real", "browsers", "main.ts");
-    const scenes = [process.execPath, main, "--folder", dirname(log), ...(how.short === true ? ["--short"] : [])];
+    const scenes = [
+      process.execPath,
+      main,
+      "--folder",
+      dirname(log),
+      ...(how.short === true ? ["--short"] : []),
+      ...(how.more ?? []),
+    ];
     const alone = ["unshare", "-n", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"];
     const [command = "", ...args] = how.alone === true ? [...alone, ...scenes] : scenes;
     const status = await runProgram(command, args, { limitMs: LANE_MS, cwd: ROOT, env, log });

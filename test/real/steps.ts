@@ -51,6 +51,7 @@ export const STEPS: Record<string, readonly Step[]> = {
     browserStep("scenes", false),
     browserStep("short", true, { short: true }),
     browserStep("loopback", false, { short: true, alone: true }),
+    withNats(browserStep("split", false, { more: ["--split", "process killed"] })),
   ],
   schemathesis: [
     // a push in bulk takes as long as all other operations together

@@ -7,7 +7,7 @@ import { startLane, type Lane } from "./lane.ts";
 import { ROOM_FAULTS } from "./room-faults.ts";
 import type { Scene } from "./scene.ts";
 
-/** Plays scenes with a real browser, in rooms of the LiveKit server that the environment names, if it does: `main.ts [--short] [--folder where screens are kept] [part of a scene's name …]`. Each is a line that ends with "as it should" or "FAILED". */
+/** Plays scenes with a real browser, in rooms of the LiveKit server that the environment names, if it does: `main.ts [--short] [--split: one process per service] [--folder where screens are kept] [part of a scene's name …]`. Each is a line that ends with "as it should" or "FAILED". */
 const AT_ONCE = 3;
 const MS = 1000;
 
@@ -25,10 +25,14 @@ async function play(scene: Scene, lane: Lane): Promise<boolean> {
 }
 
 const { values, positionals } = parseArgs({
-  options: { short: { type: "boolean", default: false }, folder: { type: "string", default: "." } },
+  options: {
+    short: { type: "boolean", default: false },
+    split: { type: "boolean", default: false },
+    folder: { type: "string", default: "." },
+  },
   allowPositionals: true,
 });
-const lane = await startLane(values.folder);
+const lane = await startLane(values.folder, values.split);
 const scenes = [...FAULTS, ...CONVERSATIONS, ...VISITORS, ...ROOM_FAULTS].filter(
   ({ name, isShort, only = lane.transport }) =>
     only === lane.transport &&
