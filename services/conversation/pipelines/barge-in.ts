@@ -7,6 +7,9 @@ import type { VoiceActivity } from "../audio/port.ts";
  */
 const DECISION_MS = 2000;
 
+/** Sound over ours of this length makes our speech quieter, until it ends or has lasted long enough to pause it. */
+const DUCK_AFTER_MS = 100;
+
 /** At the end of our speech a backchannel may be the answer to it. */
 const ANSWER_MS = 1000;
 
@@ -29,7 +32,7 @@ export interface BargeIn {
   tick(): void;
 }
 
-/** Dependencies of the decision. `after_ms`: speech over ours of this length pauses it. `interrupt`: it was an interruption. */
+/** Dependencies of the decision. `after_ms`: speech over ours of this length pauses it; a shorter one ducks it. `interrupt`: it was an interruption. */
 export interface BargeInOptions {
   playout: AudioPlayout;
   after_ms: number;
@@ -60,9 +63,10 @@ export function bargeIn({ playout, after_ms, now, interrupt, transcribing, judge
     voiceActivity(activity, more) {
       speaking = activity.speaking;
       ignored &&= speaking;
-      if (since !== null || ignored || !activity.speaking || activity.speech_ms < after_ms || !playout.interruptible)
-        return;
-      if (!playout.busy && !more) return;
+      if (since !== null) return;
+      const over = !ignored && speaking && playout.interruptible && (playout.busy || more);
+      playout.duck(over && activity.speech_ms >= DUCK_AFTER_MS);
+      if (!over || activity.speech_ms < after_ms) return;
       since = now();
       playout.pause();
     },

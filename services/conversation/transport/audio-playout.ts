@@ -1,5 +1,6 @@
 import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { Pcm } from "../audio/port.ts";
+import { DuckGain } from "../audio/duck-gain.ts";
 import { PlayoutQueue, type PartSpec, type QueuedFrame } from "./playout-queue.ts";
 import { FRAME_MS, type MediaLeg } from "./port.ts";
 
@@ -47,6 +48,7 @@ export class AudioPlayout {
   /** When the carrier will have played all it was sent. */
   #until = 0;
   #paused = false;
+  readonly #gain = new DuckGain();
   #audibleSince: number | null = null;
   /** Parts of which something was heard, and when last. */
   readonly #lately = new Map<object, { text: string; at_ms: number }>();
@@ -129,6 +131,7 @@ export class AudioPlayout {
       const at_ms = Math.max(this.#until, now);
       this.#until = at_ms + FRAME_MS;
       this.#audibleSince ??= now;
+      this.#gain.apply(frame.pcm);
       this.#inFlight.push({ at_ms, ...frame });
       this.#deps.leg.write(this.#deps.encode(frame.pcm));
       this.#markDue = true;
@@ -145,8 +148,15 @@ export class AudioPlayout {
     this.#paused = true;
   }
 
-  /** Continues where the caller stopped hearing. */
+  /** Goes on more quietly, or as loud as before: from the next frame that is sent, which is heard LEAD_MS later. */
+  duck(on: boolean): void {
+    if (on) this.#gain.duck();
+    else this.#gain.restore(this.#inFlight.length === 0);
+  }
+
+  /** Continues where the caller stopped hearing, as loud as before. */
   resume(): void {
+    this.#gain.restore(this.#paused);
     this.#paused = false;
     this.#audibleSince = null;
   }
@@ -155,6 +165,7 @@ export class AudioPlayout {
   flush(): Cut {
     this.#stop();
     this.#paused = false;
+    this.#gain.restore(true);
     const cut = { spoken: this.#queue.spoken(), unfinished: this.#queue.unfinished };
     this.#queue.clear();
     this.#audibleSince = null;

@@ -2,6 +2,7 @@ import { callerWords, wordCount } from "../../../services/conversation/pipelines
 import { turnWaitMs } from "../../../services/conversation/audio/endpointing.ts";
 import { testFlow } from "../../fixtures/flow-template.ts";
 import { audioCall, type AudioCall, type AudioCallOptions } from "../fixtures/audio-call.ts";
+import { voice } from "../fixtures/sound.ts";
 
 const LONG = "Your order is on its way and will be with you between nine and noon tomorrow morning, if that suits you.";
 
@@ -53,6 +54,13 @@ describe("how a template listens", () => {
     await c.say(text);
     await c.pass(1500);
     expect(turns(c)).toEqual(["Where is it?"]);
+  });
+
+  test("shorter sound ducks the agent: nothing is cleared, and every word is heard", async () => {
+    const c = await talking({ interrupt_after_ms: 900 });
+    await c.sound(voice({ ms: 500 }));
+    await c.until(() => c.heard().includes("suits you."));
+    expect([c.far.clears(), c.told.some((event) => event.type === "interrupted")]).toEqual([0, false]);
   });
 
   test("sound pauses the agent only after the time that the template gives", async () => {

@@ -10,6 +10,7 @@ const ms = (n: number, value = 1000): Int16Array => new Int16Array((n * RATE) / 
 /** A carrier that plays what it is given in time, and tells its marks. */
 function carrier() {
   const clock = virtualClock();
+  const levels: number[] = [];
   const written: { at: number; first: number | undefined }[] = [];
   const marks: string[] = [];
   let clears = 0;
@@ -20,7 +21,10 @@ function carrier() {
     encode: (pcm) => new Uint8Array(pcm.slice().buffer),
     played: (pcm, at) => recorded.push({ at, samples: pcm.length }),
     leg: {
-      write: (frame) => written.push({ at: clock.monotonicMs(), first: new Int16Array(frame.buffer)[0] }),
+      write: (frame) => {
+        levels.push(...new Int16Array(frame.buffer));
+        written.push({ at: clock.monotonicMs(), first: new Int16Array(frame.buffer)[0] });
+      },
       mark: (name) => marks.push(name),
       clear: () => {
         clears++;
@@ -35,7 +39,7 @@ function carrier() {
     playout.tick();
   };
   const heardMs = (): number => recorded.reduce((sum, r) => sum + (r.samples * 1000) / RATE, 0);
-  return { clock, playout, written, marks, recorded, run, heardMs, clears: () => clears };
+  return { clock, playout, written, levels, marks, recorded, run, heardMs, clears: () => clears };
 }
 
 const part = (text: string, group = 1, more: { interruptible?: boolean; aside?: boolean } = {}) => ({
@@ -44,6 +48,34 @@ const part = (text: string, group = 1, more: { interruptible?: boolean; aside?: 
   interruptible: true,
   aside: false,
   ...more,
+});
+
+describe("ducking", () => {
+  test("what is sent from then on is 12 dB quieter, gliding both ways, and nothing is cleared or repeated", async () => {
+    const { playout, levels, run, clears } = carrier();
+    playout.add(part("a long sentence")).push(ms(1600));
+    await run(400);
+    const before = levels.length;
+    playout.duck(true);
+    await run(400);
+    playout.duck(false);
+    await run(1200);
+    expect(levels.slice(0, before).every((v) => v === 1000)).toBe(true);
+    expect([Math.min(...levels), levels.at(-1), clears(), levels.length / 8]).toEqual([250, 1000, 0, 1600]);
+    expect(Math.max(...levels.map((v, n) => Math.abs(v - (levels[n - 1] ?? v))))).toBeLessThanOrEqual(3);
+    expect(levels.filter((v) => v === 250).length / 8).toBeGreaterThanOrEqual(340);
+  });
+
+  test("speech that is paused while it is ducked comes back as loud as it was", async () => {
+    const { playout, written, run } = carrier();
+    playout.add(part("a long sentence")).push(ms(2000));
+    playout.duck(true);
+    await run(400);
+    playout.pause();
+    playout.resume();
+    await run(100);
+    expect(written.at(-1)?.first).toBe(1000);
+  });
 });
 
 describe("pacing", () => {
