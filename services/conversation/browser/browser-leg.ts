@@ -78,6 +78,8 @@ export class BrowserLeg implements MediaLeg {
   readonly #marks = new Set<string>();
   #socket: BrowserSocket | null = null;
   #started = false;
+  /** Starts that came over the present socket. */
+  #starts = 0;
   #closing = false;
   #heardMs: number;
   #stopWaiting: () => void = () => undefined;
@@ -104,6 +106,7 @@ export class BrowserLeg implements MediaLeg {
     if (!this.isOpen()) return socket.close(NORMAL_CLOSURE);
     const before = this.#socket;
     this.#socket = socket;
+    this.#starts = 0;
     before?.close(REPLACED);
     this.#stopWaiting();
     this.#heardMs = this.#clock.monotonicMs();
@@ -114,10 +117,7 @@ export class BrowserLeg implements MediaLeg {
     });
     socket.on("error", () => socket.terminate());
     socket.on("close", (code) => this.#gone(socket, code));
-    const { rate: sample_rate } = BROWSER_FORMAT;
-    this.#tell({ type: "hello", room: this.#room, sample_rate, frame_ms: FRAME_MS, resumed: this.#started });
-    if (this.#lines.length > 0) this.#tell({ type: "transcript", from: 0, lines: this.#lines });
-    if (this.#node !== "") this.#tell({ type: "node", name: this.#node });
+    this.#hello();
   }
 
   listen(events: MediaLegEvents): void {
@@ -180,6 +180,14 @@ export class BrowserLeg implements MediaLeg {
     this.#tell({ type: "node", name: node });
   }
 
+  /** Who comes, also to a conversation under way, sees all of it. */
+  #hello(): void {
+    const { rate: sample_rate } = BROWSER_FORMAT;
+    this.#tell({ type: "hello", room: this.#room, sample_rate, frame_ms: FRAME_MS, resumed: this.#started });
+    if (this.#lines.length > 0) this.#tell({ type: "transcript", from: 0, lines: this.#lines });
+    if (this.#node !== "") this.#tell({ type: "node", name: this.#node });
+  }
+
   #tell(message: object): void {
     const socket = this.#socket;
     if (!socket || this.#closing) return;
@@ -232,6 +240,9 @@ export class BrowserLeg implements MediaLeg {
   }
 
   #start(): void {
+    this.#starts += 1;
+    // in a room we begin when we hear the client, who may have missed what was sent before it could hear us
+    if (this.#starts === 2) return this.#hello();
     if (this.#started) return;
     this.#started = true;
     this.#events.emit((e) => e.ready(this.#room, BROWSER_FORMAT));

@@ -183,9 +183,8 @@ export class AgentRoom {
   #text(payload: Uint8Array): void {
     if (payload.byteLength > MAX_TEXT_BYTES) return;
     const text = Buffer.from(payload).toString("utf8");
-    // that the client hears us the server says, and what was played we know ourselves
-    const type = recordIn(text)?.["type"];
-    if (type !== "start" && type !== "mark") this.#tell({ kind: "text", text });
+    // what was played we know ourselves
+    if (recordIn(text)?.["type"] !== "mark") this.#tell({ kind: "text", text });
   }
 
   #send(text: string): void {

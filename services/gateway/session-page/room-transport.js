@@ -40,7 +40,11 @@ export async function openRoom({ url, token }, media, { received, lost }) {
   const hello = new Promise((resolve) => {
     entered = resolve;
   });
-  room.on("trackSubscribed", (track) => track.attach());
+  room.on("trackSubscribed", (track) => {
+    track.attach();
+    // what was sent before we could receive it comes again
+    transport.send({ type: "start" });
+  });
   room.on("trackUnsubscribed", (track) => track.detach());
   room.on("dataReceived", (payload, _participant, _kind, topic) => {
     if (topic !== TOPIC || isOver) return;

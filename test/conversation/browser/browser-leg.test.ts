@@ -58,7 +58,6 @@ describe("a session's leg", () => {
   test("begins with the client's start, takes its sound and keys, and sends sound, marks and clears", () => {
     socket.emit("message", FRAME, true); // before the start
     socket.get({ type: "start" });
-    socket.get({ type: "start" });
     socket.emit("message", FRAME, true);
     socket.get({ type: "digit", name: "5" });
     leg.write(FRAME);
@@ -99,6 +98,16 @@ describe("a session's leg", () => {
     ]);
     socket.close(1001);
     expect(joined().types()).toEqual(["hello", "transcript", "node"]);
+  });
+
+  test("a client that missed what was sent before it could be reached gets it again by its own start, once", () => {
+    socket.get({ type: "start" });
+    leg.show([{ role: "assistant", content: "Hello" }], "ask");
+    socket.close(1001);
+    const back = joined();
+    for (let starts = 0; starts < 4; starts++) back.get({ type: "start" });
+    const shown = ["hello", "transcript", "node"];
+    expect([back.types(), seen.filter(([what]) => what === "ready").length]).toEqual([[...shown, ...shown], 1]);
   });
 
   test("a page that is loaded again within 5 s goes on; the socket before gives way to a second one", async () => {
