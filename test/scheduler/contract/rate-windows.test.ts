@@ -148,8 +148,10 @@ test("a closed ring grants nothing before, a longer closing stays, and a look sh
   expect(state?.closed_why).toBe("429 Retry-After");
 });
 
-/** The database's clock counts whole milliseconds. */
-const CLOCKS_MS = 2;
+/** The database's clock counts whole milliseconds, and is known to a part of a round trip. */
+const CLOCKS_MS = 10;
+/** What the scheduler knows of the database's clock may be late by a round trip, which takes this long on a machine that is busy with other tests. */
+const ROUND_TRIP_MS = 200;
 
 describe("grants over the bus", () => {
   let stage: Stage;
@@ -234,10 +236,9 @@ describe("grants over the bus", () => {
           min_wait_ms: 2000,
         });
         expect(answer).toMatchObject({ granted: true });
-        // the scheduler's clock and the database's, which is asked a moment later
         if (answer.granted) {
           expect(answer.send_in_ms).toBeGreaterThan(100);
-          expect(answer.send_in_ms).toBeLessThanOrEqual(2000 + CLOCKS_MS);
+          expect(answer.send_in_ms).toBeLessThanOrEqual(2000 + ROUND_TRIP_MS);
         }
       }
     },
