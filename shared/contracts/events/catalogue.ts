@@ -1,0 +1,55 @@
+/**
+ * Every event that integrators and internal services hear of, whichever way they hear it: GET /events, SSE, webhooks, JetStream.
+ * The catalogue comes first: outbox, log and `leads.eventsAfter`, as described here, do not exist yet, and nothing is written.
+ *
+ * How an event comes about and leaves:
+ *
+ * 1. The write that changes a lead carries its events: `leads` alone counts `event_seq` of the lead and appends to its `outbox`, in the same update.
+ * 2. One owner at a time in `leads` publishes: it copies them into the collection `lead_events`, each with a `position`, and empties the outbox. Positions are those of
+ *    the whole deployment: 1, 2, 3, … without a gap, in the order of publication; those of one lead are in the order of their `seq`. A gap is never filled later,
+ *    so whoever reads in the order of positions misses nothing.
+ * 3. Consumers inside (webhooks, JetStream) ask `leads.eventsAfter` with the last position that they have passed on, and keep that position themselves, in a
+ *    document of their own: what they hand on is acknowledged there, and a consumer that was away goes on where it stopped, as long as the log keeps events
+ *    (EVENTS_RETENTION_DAYS). The bus event `events.published` is a hint to ask at once; it may be lost.
+ */
+import type { CloudEvent, EventType } from "./event-type.ts";
+import { leadEvents } from "./lead-events.ts";
+import { tenantEvents } from "./tenant-events.ts";
+
+/** All of them by name. */
+export const EVENTS = { ...leadEvents, ...tenantEvents } as const;
+/** Name of an event. */
+export type EventName = keyof typeof EVENTS;
+/** Name of an event of a lead. */
+export type LeadEventName = keyof typeof leadEvents;
+
+/** The names, in the order of a lead's road. */
+export const EVENT_NAMES: readonly EventName[] = Object.keys(EVENTS).filter((name) => isEventName(name));
+
+/** Whether there is an event of this name. */
+export function isEventName(name: string): name is EventName {
+  return Object.hasOwn(EVENTS, name);
+}
+
+/** Where events of leads come from: the `source` of their CloudEvents. */
+export const EVENT_SOURCE = "/callagent/leads";
+
+/** The event of this type as an example, whole. */
+export function exampleEvent(type: EventName): CloudEvent {
+  const { subject, example }: EventType = EVENTS[type];
+  const id = "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11";
+  return {
+    specversion: "1.0",
+    id: `${id}.1`,
+    source: subject === "lead" ? EVENT_SOURCE : `/callagent/${subject}s`,
+    type,
+    subject: id,
+    time: "2026-03-02T09:00:00.000Z",
+    datacontenttype: "application/json",
+    reseller: "reseller-1",
+    merchant: "merchant-1",
+    template: "5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12",
+    seq: 1,
+    data: example,
+  };
+}

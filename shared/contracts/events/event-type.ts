@@ -1,0 +1,61 @@
+import { Id, IsoTime, Strict, Text, Type, UpTo, type Static, type TSchema } from "../define.ts";
+
+/** What an event is about: a lead has a sequence of its own; the others are about what a lead is called with or by. */
+export const EVENT_SUBJECTS = ["lead", "number", "pause", "configuration"] as const;
+export type EventSubject = (typeof EVENT_SUBJECTS)[number];
+
+/** One type of event: its contract is its name, the schema of its data and what it means. Fields are only added; another meaning is another name. */
+export interface EventType {
+  /** One sentence: when it happens. */
+  doc: string;
+  subject: EventSubject;
+  /** JSON Schema of `data`. Readers ignore fields that they do not know. */
+  data: TSchema;
+  /** An example of `data`. */
+  example: Record<string, unknown>;
+  /** Whether this version writes it. Named before it is written, so that subscribers know its name and shape. */
+  written: boolean;
+}
+
+/** Declares an event. */
+export const event = <D extends TSchema>(
+  subject: EventSubject,
+  doc: string,
+  data: D,
+  example: Static<D> & Record<string, unknown>,
+  written = true,
+): Omit<EventType, "data"> & { data: D } => ({ doc, subject, data, example, written });
+
+/** Longest `type`. */
+const MAX_TYPE = 40;
+
+/**
+ * An event as everybody reads it: a CloudEvent 1.0 in structured mode (application/cloudevents+json).
+ *
+ * - `id`: `<lead_id>.<seq>`, for events without a lead `<subject>.<seq>`. The same id is the same event; whoever reads at least once deduplicates on it.
+ * - `seq`: the number of the event within its subject: 1, 2, 3, … without a gap. Given by the owner of the subject in the write that makes the change.
+ * - `time`: when it happened, deployment's time. Two events of one write have the same.
+ * - `reseller`, `merchant`, `template`: whose it is (extension attributes); absent where there is none.
+ * - `data`: by its type. Phone numbers are masked; no transcript, payload, variable or free text of a person is in it, but an id to fetch them by.
+ */
+export const CloudEvent = Strict({
+  specversion: Type.Enum(["1.0"]),
+  id: Text(80),
+  source: Text(100),
+  type: Text(MAX_TYPE),
+  subject: Text(64),
+  time: IsoTime,
+  datacontenttype: Type.Enum(["application/json"]),
+  reseller: Text(64),
+  merchant: Type.Optional(Text(64)),
+  template: Type.Optional(Text(64)),
+  seq: Type.Integer({ minimum: 1 }),
+  data: Type.Record(UpTo(64), Type.Unknown()),
+});
+export type CloudEvent = Static<typeof CloudEvent>;
+
+/** Of an attempt: its number, by which retries of a lead are told apart; with the lead's id the call reference. */
+export const Attempt = { claim_no: Type.Integer({ minimum: 1 }) };
+
+/** Whose a changed thing is. */
+export const Changed = { id: Id, change: Type.Enum(["created", "updated", "removed"]) };
