@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { provideNats } from "../local/harness/nats-server.ts";
 import { runProgram } from "../local/harness/program.ts";
 import { ROOT } from "../local/tools/stack/project-root.ts";
+import { TEST } from "../local/commands.ts";
+import { helpOf } from "../shared/process/command-line.ts";
 import { countsOf, failedFiles, JEST, runJest, type Counts } from "./jest/run-jest.ts";
 
 /** `npm test`: everything the tests need, then type-check, linter and jest. With arguments only jest runs, and they go to it. */
@@ -64,4 +66,5 @@ async function all(): Promise<number> {
 }
 
 const args = process.argv.slice(2);
-process.exitCode = args.length > 0 ? await run(process.execPath, [...JEST, ...args], JEST_MS) : await all();
+if (args.includes("--help")) console.log(helpOf(TEST));
+else process.exitCode = args.length > 0 ? await run(process.execPath, [...JEST, ...args], JEST_MS) : await all();

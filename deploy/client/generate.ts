@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { parseArgs } from "node:util";
 // openapi-typescript builds with TypeScript 5, the package `typescript`; the tree itself is checked by TypeScript 7 (typescript-native)
 import openapiTS, { astToString, type OpenAPI3 } from "openapi-typescript";
+import { runCommand } from "../../shared/process/command-line.ts";
+import { SDK_TYPES } from "../commands.ts";
 import { API_VERSION } from "../../services/gateway/http/server.ts";
 import { openApi } from "../../services/gateway/docs/openapi.ts";
 import { withMatrix } from "../../services/gateway/docs/role-matrix.ts";
@@ -47,17 +48,20 @@ async function render(): Promise<string> {
   return `${HEAD}\n${astToString(await openapiTS({ ...document, paths } as unknown as OpenAPI3, { immutable: true }))}`;
 }
 
-const { values } = parseArgs({ options: { check: { type: "boolean", default: false } } });
-const page = readFileSync(API_PAGE, "utf8");
-for (const [path, wanted] of [
-  [FILE, await render()],
-  [API_PAGE, withMatrix(page, ROUTES) ?? page],
-] as const) {
-  if (!values.check) writeFileSync(path, wanted);
-  else if (!existsSync(path) || readFileSync(path, "utf8") !== wanted) {
-    process.stderr.write(
-      `${relative(process.cwd(), path)} is not what the table of routes and the contracts say; run: npm run sdk:types\n`,
-    );
-    process.exitCode = 1;
+await runCommand(SDK_TYPES, async ({ values: { check } }) => {
+  const page = readFileSync(API_PAGE, "utf8");
+  let status = 0;
+  for (const [path, wanted] of [
+    [FILE, await render()],
+    [API_PAGE, withMatrix(page, ROUTES) ?? page],
+  ] as const) {
+    if (!check) writeFileSync(path, wanted);
+    else if (!existsSync(path) || readFileSync(path, "utf8") !== wanted) {
+      process.stderr.write(
+        `${relative(process.cwd(), path)} is not what the table of routes and the contracts say; run: npm run sdk:types\n`,
+      );
+      status = 1;
+    }
   }
-}
+  return status;
+});

@@ -1,12 +1,13 @@
-import { parseArgs } from "node:util";
 import { deleteDouble, numberDoubles } from "../../services/numbers/number-doubles.ts";
 import { numberSchema, type NumberDoc } from "../../services/numbers/numbers.model.ts";
 import { dropIndex, makeCollection, missingIndexes } from "../../shared/database/migration.ts";
 import { openStore, type Store } from "../../shared/database/mongo.ts";
 import { randomIds } from "../../shared/ids.ts";
+import { runCommand, UserError } from "../../shared/process/command-line.ts";
 import { readEnv } from "../../shared/process/env.ts";
 import { secretSeal } from "../../shared/process/secret-seal.ts";
 import { systemClock } from "../../shared/time/clock.ts";
+import { MIGRATE } from "../commands.ts";
 import { collections, type OwnedCollection } from "./collections.ts";
 
 /**
@@ -41,14 +42,13 @@ async function deleteNumbers(store: Store, ids: readonly string[]): Promise<void
   }
 }
 
-async function migrate(): Promise<void> {
-  const { values } = parseArgs({ options: { "delete-number": { type: "string", multiple: true } } });
+async function migrate(deleted: readonly string[]): Promise<void> {
   const env = readEnv();
   const seal = secretSeal(env, randomIds);
   const store = openStore(env.MONGODB_URI, { migrate: false, patient: true });
   try {
     await store.open();
-    await deleteNumbers(store, values["delete-number"] ?? []);
+    await deleteNumbers(store, deleted);
     let [changed, encrypted] = [0, 0];
     const doubles = await numberDoubles(store.model<NumberDoc>("numbers", numberSchema));
     for (const owned of collections) {
@@ -63,7 +63,10 @@ async function migrate(): Promise<void> {
   }
 }
 
-await migrate().catch((error: unknown) => {
-  process.stderr.write(`The migration failed: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-});
+await runCommand(MIGRATE, ({ values }) =>
+  migrate(values["delete-number"]).catch((error: unknown) => {
+    throw new UserError(`The migration failed: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }),
+);

@@ -1,3 +1,4 @@
+import { UserError } from "../../shared/process/command-line.ts";
 import type { Image } from "./images.ts";
 
 const ASK_MS = 20_000;
@@ -11,7 +12,7 @@ const INDEXES = [
 const DIGEST = /^sha256:[a-f\d]{64}$/;
 
 /** A registry that can't be reached, refuses, or has no such image; the message says which, for a person. */
-export class RegistryError extends Error {}
+export class RegistryError extends UserError {}
 
 async function ask(url: string, headers: Record<string, string>, method: "GET" | "HEAD"): Promise<Response> {
   try {

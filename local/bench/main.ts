@@ -5,8 +5,10 @@ import { benchSpeech } from "./speech/speech.ts";
 import { benchSessions } from "./voice/sessions.ts";
 import { benchVoice } from "./voice/voice.ts";
 import { benchWebhook } from "./webhook/webhook.ts";
+import { runCommand } from "../../shared/process/command-line.ts";
+import { BENCH, type AskedBench } from "../commands.ts";
 
-const BENCHES: Record<string, () => Promise<void>> = {
+const BENCHES: Record<string, (asked: AskedBench) => Promise<void>> = {
   mixed: () => benchMixed({ perSecond: 4, seconds: 12, rounds: 4, largePerSecond: [1, 4] }),
   push: benchPush,
   schedule: benchSchedule,
@@ -16,11 +18,7 @@ const BENCHES: Record<string, () => Promise<void>> = {
   webhook: benchWebhook,
 };
 
-const [, , name = ""] = process.argv;
-const bench = BENCHES[name];
-if (!bench) {
-  console.error(`npm run bench -- <name>, where name is one of: ${Object.keys(BENCHES).join(", ")}`);
-  process.exit(2);
-}
-await bench();
+await runCommand(BENCH, async ({ values, operands: [name = "", ...parts] }) => {
+  await BENCHES[name]?.({ values, parts });
+});
 process.exit();

@@ -1,16 +1,18 @@
 import { resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { command, runCommand } from "../../shared/process/command-line.ts";
+import { FAULTS } from "../commands.ts";
 import type { Scenario } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { setScene } from "./scene.ts";
 
-const USAGE = `npm run faults -- <name>... | all [--seconds n] [--tree folder]
-Starts the split product, does one thing to it, and judges by the carrier's ledger, GET /leads and a verifying receiver alone.
-${Object.entries(SCENARIOS)
-  .map(([name, { about, seconds }]) => `  ${name.padEnd(22)} ${about} (--seconds ${seconds})`)
-  .join("\n")}`;
-
-const MAX_SECONDS = 600;
+const LIST = Object.entries(SCENARIOS).map(
+  ([name, { about, seconds }]) => `  ${name.padEnd(22)} ${about} (--seconds ${seconds})`,
+);
+const COMMAND = command({
+  ...FAULTS,
+  operands: [{ name: "fault", needed: true, many: true, values: [...Object.keys(SCENARIOS), "all"] }],
+  notes: ["Faults:", ...LIST].join("\n"),
+});
 
 const say = (line: string): void => console.log(line);
 
@@ -29,32 +31,14 @@ async function play(name: string, scenario: Scenario, asked: number | null, tree
   }
 }
 
-/** Exit status 0: all held; 1: something did not; 2: it was asked for wrongly. */
-async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { seconds: { type: "string" }, tree: { type: "string" }, help: { type: "boolean" } },
-  });
-  const names = positionals[0] === "all" ? Object.keys(SCENARIOS) : positionals;
-  const unknown = names.filter((name) => SCENARIOS[name] === undefined);
-  if (values.help === true || names.length === 0 || unknown.length > 0) {
-    if (unknown.length > 0) console.error(`There is no fault ${unknown.map((name) => `"${name}"`).join(", ")}.`);
-    console.log(USAGE);
-    return values.help === true ? 0 : 2;
-  }
-  const seconds = values.seconds === undefined ? null : Number(values.seconds);
-  if (seconds !== null && (!Number.isFinite(seconds) || seconds <= 0 || seconds > MAX_SECONDS)) {
-    console.error(`--seconds must be a number above 0 and at most ${MAX_SECONDS}.`);
-    return 2;
-  }
+await runCommand(COMMAND, async ({ values, operands }) => {
+  const names = operands.includes("all") ? Object.keys(SCENARIOS) : operands;
   const tree = values.tree === undefined ? {} : { tree: resolve(values.tree) };
   let held = 0;
   for (const name of names) {
     const scenario = SCENARIOS[name];
-    if (scenario !== undefined && (await play(name, scenario, seconds, tree))) held += 1;
+    if (scenario !== undefined && (await play(name, scenario, values.seconds ?? null, tree))) held += 1;
   }
   if (names.length > 1) say(`${held} of ${names.length} held`);
   return held === names.length ? 0 : 1;
-}
-
-process.exitCode = await main();
+});

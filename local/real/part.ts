@@ -1,5 +1,7 @@
+import { UserError } from "../../shared/process/command-line.ts";
+
 /** A real server is missing something, or could not be installed or started. The message says what, where and what to do. */
-export class PartError extends Error {}
+export class PartError extends UserError {}
 
 /** What a part needs of the machine. */
 export interface Need {

@@ -1,5 +1,3 @@
-import { randomInt } from "node:crypto";
-import { parseArgs } from "node:util";
 import { chance } from "../carriers/exchange/seeded-random.ts";
 import { startBusProxy, type BusProxy } from "../harness/bus-proxy.ts";
 import { brokenInvariants, quiet } from "../harness/invariants.ts";
@@ -10,8 +8,6 @@ import { startTcpProxy, through, type TcpProxy } from "../harness/tcp-proxy.ts";
 import { FAULTS, pick, type Lab } from "./faults.ts";
 import { footprints, growths, type Footprint } from "./footprint.ts";
 
-/** `npm run soak -- [--minutes 30] [--seed n]`: a split stack under steady pushes and random faults, then calm, and everything that must hold. */
-const DEFAULT_MINUTES = "30";
 const MINUTE_MS = 60_000;
 /** The faults have this share of the time; then it is calm, and growth is measured. */
 const STORMY_SHARE = 0.6;
@@ -32,20 +28,6 @@ const ENV = {
   LOG_LEVEL: "info",
 };
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: DEFAULT_MINUTES },
-    seed: { type: "string", default: String(randomInt(1_000_000)) },
-  },
-});
-const minutes = Number(values.minutes);
-if (!(minutes > 0)) {
-  console.error("npm run soak -- [--minutes 30] [--seed n]: minutes must be a number above 0");
-  process.exit(2);
-}
-
-let drawn = 0;
-const random = (): number => chance(values.seed, drawn++);
 const say = (text: string): void => {
   console.log(`${new Date().toISOString().slice(11, 19)} ${text}`);
 };
@@ -73,7 +55,7 @@ function push(pusher: Pusher): Load {
 async function storm(lab: Lab, untilMs: number): Promise<void> {
   while (performance.now() < untilMs) {
     say(await pick(FAULTS, lab.random)(lab));
-    await after(FAULT_PAUSE_MS.least + random() * (FAULT_PAUSE_MS.most - FAULT_PAUSE_MS.least));
+    await after(FAULT_PAUSE_MS.least + lab.random() * (FAULT_PAUSE_MS.most - FAULT_PAUSE_MS.least));
   }
   lab.bus.events(null);
   await lab.product.injectFault(null);
@@ -91,7 +73,7 @@ async function calm(lab: Lab, untilMs: number): Promise<Footprint[]> {
   return samples;
 }
 
-function showGrowth(samples: readonly Footprint[]): string[] {
+function showGrowth(samples: readonly Footprint[], minutes: number): string[] {
   const all = growths(samples);
   for (const g of all)
     say(
@@ -103,8 +85,10 @@ function showGrowth(samples: readonly Footprint[]): string[] {
     .map((g) => `${g.child} grows by ${g.mbPerHour.toFixed(0)} MB and ${g.handlesPerHour.toFixed(0)} handles an hour`);
 }
 
-async function soak(): Promise<string[]> {
-  say(`seed ${values.seed}, ${minutes} minutes`);
+async function soak(minutes: number, seed: string): Promise<string[]> {
+  let drawn = 0;
+  const random = (): number => chance(seed, drawn++);
+  say(`seed ${seed}, ${minutes} minutes`);
   const proxies: { store?: TcpProxy; carrier?: TcpProxy; bus?: BusProxy } = {};
   const product = await startProduct({
     split: true,
@@ -141,7 +125,7 @@ async function soak(): Promise<string[]> {
       ...taken.filter((t) => t.status === "fulfilled" && !ids.has(t.value)).map(() => "a lead that was taken is gone"),
       ...taken.filter((t) => t.status === "rejected").map((t) => `a push was never taken: ${String(t.reason)}`),
       ...brokenInvariants(evidence, { callsPerSecond: CALLS_PER_SECOND }),
-      ...showGrowth(samples),
+      ...showGrowth(samples, minutes),
     ];
   } finally {
     await product.stop();
@@ -149,9 +133,12 @@ async function soak(): Promise<string[]> {
   }
 }
 
-const faults = await soak().catch((error: unknown) => [
-  error instanceof Error ? (error.stack ?? error.message) : String(error),
-]);
-for (const fault of faults) say(`BROKEN ${fault}`);
-say(faults.length === 0 ? "everything held" : `${faults.length} faults; repeat with --seed ${values.seed}`);
-process.exit(faults.length === 0 ? 0 : 1);
+/** A split stack under steady pushes and random faults, then calm, and everything that must hold; the exit status. */
+export async function soakProduct(minutes: number, seed: string): Promise<number> {
+  const faults = await soak(minutes, seed).catch((error: unknown) => [
+    error instanceof Error ? (error.stack ?? error.message) : String(error),
+  ]);
+  for (const fault of faults) say(`BROKEN ${fault}`);
+  say(faults.length === 0 ? "everything held" : `${faults.length} faults; repeat with --seed ${seed}`);
+  return faults.length === 0 ? 0 : 1;
+}

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { access, constants, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { UserError } from "../../shared/process/command-line.ts";
 import { resampled, trimmed } from "./utterances.ts";
 import { readWav } from "./wav.ts";
 
@@ -66,7 +67,7 @@ export interface Speaker {
 }
 
 /** What is missing on this machine, said so that it can be mended. */
-export class SpeechMissing extends Error {}
+export class SpeechMissing extends UserError {}
 
 /** Looks for a program on the path; `wanted` names one ("espeak" or "flite"). Throws SpeechMissing. */
 export async function findSpeaker(path: string, wanted?: string): Promise<Speaker> {

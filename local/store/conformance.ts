@@ -3,8 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MongoError } from "mongodb";
-import { readArguments } from "./conformance/command-line.ts";
-import { FolderUnusable, runFiles, testFilesIn } from "./conformance/run-folder.ts";
+import { runCommand, UserError } from "../../shared/process/command-line.ts";
+import { CONFORMANCE, requestOf } from "./conformance/command-line.ts";
+import { runFiles, testFilesIn } from "./conformance/run-folder.ts";
 import { connectToServer } from "./conformance/server-under-test.ts";
 import { startStore } from "./server.ts";
 
@@ -40,23 +41,16 @@ async function runAgainst(uri: string, embedded: boolean, files: readonly string
   }
 }
 
-async function main(): Promise<number> {
-  const request = readArguments(process.argv.slice(2), process.env);
-  if (typeof request === "string") {
-    console.error(request);
-    return 1;
-  }
+await runCommand(CONFORMANCE, async (asked) => {
+  const request = requestOf(asked, process.env);
+  const files = await testFilesIn(request.folder);
+  const run = (uri: string): Promise<boolean> => runAgainst(uri, request.uri === undefined, files);
+  const { uri } = request;
+  if (uri === undefined) return (await withEmbeddedStore(run)) ? 0 : 1;
   try {
-    const files = await testFilesIn(request.folder);
-    const run = (uri: string): Promise<boolean> => runAgainst(uri, request.uri === undefined, files);
-    return (await (request.uri === undefined ? withEmbeddedStore(run) : run(request.uri))) ? 0 : 1;
+    return (await run(uri)) ? 0 : 1;
   } catch (error) {
-    if (error instanceof FolderUnusable) console.error(error.message);
-    else if (error instanceof MongoError && request.uri !== undefined)
-      console.error(`no usable MongoDB at ${withoutPassword(request.uri)}: ${error.message}`);
-    else console.error("the conformance run broke off:", error);
-    return 1;
+    if (!(error instanceof MongoError)) throw error;
+    throw new UserError(`no usable MongoDB at ${withoutPassword(uri)}: ${error.message}`, { cause: error });
   }
-}
-
-process.exitCode = await main();
+});

@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
+import { runCommand, type Asked } from "../../shared/process/command-line.ts";
+import { DEMO } from "./commands.ts";
 import { readRows, type Row } from "./demo/leads-csv.ts";
 import { sessionRows } from "./demo/session-rows.ts";
 import { asExpected, ending, isDone, runRows, type Progress } from "./demo/lead-run.ts";
 import { openScreen } from "./demo/progress-screen.ts";
 import { startRecordingSink, type RecordingSink } from "./sink/recording-sink.ts";
-import { engineNamed } from "./engine-option.ts";
-import { openFolder, StartError } from "./stack/data-folder.ts";
+import { openFolder } from "./stack/data-folder.ts";
 import { freePort } from "./stack/ports.ts";
 import { seed, type Sample } from "./sample/seed.ts";
 import { startStack, type Stack } from "./stack/stack.ts";
@@ -64,14 +64,39 @@ function summary(all: Progress[], sink: RecordingSink, seconds: number): string 
   ].join("\n");
 }
 
-async function play(stack: Stack, sample: Sample, admin: Parameters<typeof runRows>[0], rows: Row[]): Promise<boolean> {
+/** How a row ended, for machines. */
+const resultOf = (p: Progress, sink: RecordingSink) => ({
+  request_id: p.row.request_id,
+  lead_id: p.lead_id,
+  expected: p.row.expected,
+  ended: ending(p),
+  as_expected: asExpected(p),
+  webhook: p.lead_id !== null && sink.reports.has(p.lead_id),
+});
+
+async function play(
+  stack: Stack,
+  sample: Sample,
+  admin: Parameters<typeof runRows>[0],
+  rows: Row[],
+  json: boolean,
+): Promise<boolean> {
   const screen = openScreen(process.stdout);
   const sink = await startRecordingSink(sample.webhook_secret);
   const began = performance.now();
   try {
-    const all = await runRows(admin, stack.baseUrl, sample, sink, rows, (progress) => screen.show(progress));
-    screen.end();
-    console.log(summary(all, sink, (performance.now() - began) / 1000));
+    const show = (progress: Progress[]): void => (json ? undefined : screen.show(progress));
+    const all = await runRows(admin, stack.baseUrl, sample, sink, rows, show);
+    if (!json) screen.end();
+    console.log(
+      json
+        ? JSON.stringify(
+            all.map((p) => resultOf(p, sink)),
+            null,
+            2,
+          )
+        : summary(all, sink, (performance.now() - began) / 1000),
+    );
     return all.every(asExpected) && sink.refused.length === 0;
   } finally {
     await sink.close();
@@ -79,7 +104,7 @@ async function play(stack: Stack, sample: Sample, admin: Parameters<typeof runRo
 }
 
 /** Carriers by the name of --carrier; `all`: leads go through them by turns. */
-const CARRIERS: Record<string, readonly Provider[]> = {
+const CARRIERS: Record<Asked<typeof DEMO>["values"]["carrier"], readonly Provider[]> = {
   twilio: ["PROVIDER_ONE"],
   plivo: ["PROVIDER_TWO"],
   telnyx: ["PROVIDER_THREE"],
@@ -95,32 +120,22 @@ const livekit = (): Record<string, string> =>
     }),
   );
 
-function readOptions() {
-  const { positionals, values } = parseArgs({
-    allowPositionals: true,
-    options: {
-      carrier: { type: "string", default: "twilio" },
-      engine: { type: "string", default: "relay" },
-      rtc: { type: "boolean", default: false },
-    },
-  });
-  const providers = CARRIERS[values.carrier];
-  if (!providers)
-    throw new StartError(`--carrier must be one of ${Object.keys(CARRIERS).join(", ")}, not "${values.carrier}".`);
-  const engine = engineNamed(values.engine);
+/** What stands in for the world, in words. */
+function standIns({ carrier, engine, rtc }: Asked<typeof DEMO>["values"]): string {
   const how =
     engine === "relay" ? `time runs ${TIME_SCALE} times faster for them` : `${engine}: real sound, in real time`;
-  const said = values.rtc
+  return rtc
     ? `ten clients join sessions ${"LIVEKIT_URL" in livekit() ? "in LiveKit rooms" : "over its WebSocket"}, in real time`
-    : `simulated carriers (${values.carrier}), people and model (${how})`;
-  return { providers, engine, rtc: values.rtc, rows: values.rtc ? [] : readRows(positionals[0] ?? SHIPPED), said };
+    : `simulated carriers (${carrier}), people and model (${how})`;
 }
 
-async function run(): Promise<boolean> {
-  const { providers, engine, rtc, rows: given, said } = readOptions();
+async function run({ values, operands: [file = SHIPPED] }: Asked<typeof DEMO>): Promise<boolean> {
+  const { engine, rtc, json, carrier } = values;
+  const given = rtc ? [] : readRows(file);
+  const print = (line: string): void => (json ? undefined : console.log(line));
   const path = mkdtempSync(join(tmpdir(), "callagent-demo-"));
   const folder = openFolder(path, false);
-  console.log(`starting callagent: ${said} …`);
+  print(`starting callagent: ${standIns(values)} …`);
   const starting = startStack({
     folder,
     split: false,
@@ -150,11 +165,11 @@ async function run(): Promise<boolean> {
       stack,
       folder,
       { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS },
-      providers,
+      CARRIERS[carrier],
     );
     const rows = rtc ? await sessionRows(client, sample) : given;
-    console.log(`pushing ${rows.length} leads to ${stack.baseUrl}`);
-    const right = await play(stack, sample, client, rows);
+    print(`pushing ${rows.length} leads to ${stack.baseUrl}`);
+    const right = await play(stack, sample, client, rows, json);
     if (!right) console.error(`the log is kept in ${folder.at("callagent.log")}`);
     await stack.stop();
     if (right) rmSync(path, { recursive: true, force: true });
@@ -165,10 +180,5 @@ async function run(): Promise<boolean> {
   }
 }
 
-run().then(
-  (right) => process.exit(right ? 0 : 1),
-  (error: unknown) => {
-    console.error(error instanceof StartError ? error.message : error);
-    process.exit(error instanceof StartError ? 2 : 1);
-  },
-);
+await runCommand(DEMO, async (asked) => ((await run(asked)) ? 0 : 1));
+process.exit();

@@ -1,19 +1,17 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { UsageError } from "../../shared/process/command-line.ts";
 import { isUuid } from "../../shared/ids.ts";
 import type { AnswerOf } from "../../deploy/client/shapes.ts";
 import { ApiFailure, login, type Client } from "./api-client.ts";
 import type { LocalSecrets } from "./stack/secrets.ts";
-
-/** An error that the person at the keyboard can correct: shown as one line, without a stack. */
-export class CommandFault extends Error {}
 
 type Template = AnswerOf<"GET", "/templates/{id}">;
 
 const PAGE = 500;
 
 const fault = (sentence: string): never => {
-  throw new CommandFault(sentence);
+  throw new UsageError(sentence);
 };
 
 /** fetch throws a TypeError with a cause for all that keeps it from an answer. */
@@ -25,29 +23,30 @@ const isUnreachable = (error: unknown): boolean =>
 const isNoJson = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "name" in error && error.name === "SyntaxError";
 
-/** The stack that npm start runs with this folder, as its first admin. CommandFault. */
+/** The stack that npm start runs with this folder, as its first admin. UsageError. */
 export async function laptop(folder: string): Promise<{ url: string; token: string }> {
   const none = `No callagent runs with the data folder ${folder}: start one with npm start, or name a deployment with --url and --token.`;
   const [sample, secrets] = ["sample.env", "secrets.json"].map((name) => join(folder, name)) as [string, string];
-  if (!existsSync(sample) || !existsSync(secrets)) throw new CommandFault(none);
+  if (!existsSync(sample) || !existsSync(secrets)) throw new UsageError(none);
   const url = /^BASE=(\S+)$/m.exec(readFileSync(sample, "utf8"))?.[1] ?? "";
   const { admin_email, admin_password } = JSON.parse(readFileSync(secrets, "utf8")) as LocalSecrets;
   const token = await login(url, admin_email, admin_password).catch((error: unknown) => {
-    throw isUnreachable(error) ? new CommandFault(none) : error;
+    throw isUnreachable(error) ? new UsageError(none) : error;
   });
   return { url, token };
 }
 
-/** What was asked of a deployment. CommandFault where nothing answers there, or another program. */
+/** What was asked of a deployment. UsageError where nothing answers there, or another program, or it refuses. */
 export const withinReach = <T>(url: string, asked: Promise<T>): Promise<T> =>
   asked.catch((error: unknown) => {
+    if (error instanceof ApiFailure) return fault(error.message);
     if (isUnreachable(error)) return fault(`Nothing answers at ${url}; is the address right, and does it run?`);
     if (isNoJson(error))
       return fault(`What answers at ${url} is no callagent; the address ends with /agent/voice/callagent.`);
     throw error;
   });
 
-/** A template by its id or its name. CommandFault. */
+/** A template by its id or its name. UsageError. */
 export async function templateOf(client: Client, asked: string): Promise<Template> {
   if (isUuid(asked)) {
     const found = await client

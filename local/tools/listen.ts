@@ -1,34 +1,30 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { parseArgs } from "node:util";
+import { runCommand, UsageError, type Asked } from "../../shared/process/command-line.ts";
 import { RATES } from "../speech/tones.ts";
 import { utterancesIn, withSpeech } from "../speech/utterances.ts";
 import type { Utterance } from "../speech/utterances.ts";
-import { findSpeaker, SpeechMissing } from "../speech/voices.ts";
+import { findSpeaker } from "../speech/voices.ts";
 import type { Speaker } from "../speech/voices.ts";
 import { readWav, writeWav } from "../speech/wav.ts";
+import { LISTEN } from "./commands.ts";
 
 /** Turns a recording of the simulators, whose words are tones, into one that a person can listen to. */
 
-const USAGE =
-  "npm run listen -- <recording.wav> [out.wav] [--language en]      SPEECH=espeak or flite chooses who speaks";
-const options = { language: { type: "string", default: "en" } } as const;
 const CHANNELS = ["customer", "agent"];
 
-async function run(): Promise<void> {
-  const { values, positionals } = parseArgs({ options, allowPositionals: true });
-  const [from, to = from?.replace(/(\.wav)?$/i, ".speech.wav"), ...rest] = positionals;
-  if (from === undefined || to === undefined || rest.length > 0) throw new SpeechMissing(`Usage: ${USAGE}`);
+async function listen({ values, operands }: Asked<typeof LISTEN>): Promise<void> {
+  const [from = "", to = from.replace(/(\.wav)?$/i, ".speech.wav")] = operands;
   if (!/^[a-z]{2,3}(-[a-z0-9]+)*$/i.test(values.language))
-    throw new SpeechMissing(`--language must be a code such as en or de, not "${values.language}".`);
+    throw new UsageError(`--language must be a code such as en or de, not "${values.language}".`);
   const sound = readWav(await readFile(from));
-  if (sound === null) throw new SpeechMissing(`${from} is no WAV file of 16 bit PCM or G.711.`);
+  if (sound === null) throw new UsageError(`${from} is no WAV file of 16 bit PCM or G.711.`);
   const rate = RATES.find((one) => one === sound.rate);
   if (rate === undefined)
-    throw new SpeechMissing(`${from} has ${sound.rate} samples a second; ${RATES.join(", ")} can be read.`);
+    throw new UsageError(`${from} has ${sound.rate} samples a second; ${RATES.join(", ")} can be read.`);
   const said = sound.channels.map((pcm) => utterancesIn(pcm, rate));
-  tell(said);
+  tell(said, values.json);
   if (said.every((utterances) => utterances.length === 0))
-    throw new SpeechMissing(`${from} holds no words as the simulators speak them; it may be real speech already.`);
+    throw new UsageError(`${from} holds no words as the simulators speak them; it may be real speech already.`);
   const speaker = await findSpeaker(process.env["PATH"] ?? "", process.env["SPEECH"]);
   try {
     const channels: Int16Array[] = [];
@@ -44,7 +40,7 @@ async function run(): Promise<void> {
   } finally {
     await speaker.close();
   }
-  process.stdout.write(`${to}: spoken by ${speaker.program}\n`);
+  if (!values.json) console.log(`${to}: spoken by ${speaker.program}`);
 }
 
 async function spoken(
@@ -64,17 +60,15 @@ async function spoken(
   return parts;
 }
 
-function tell(said: readonly (readonly Utterance[])[]): void {
+function tell(said: readonly (readonly Utterance[])[], json: boolean): void {
   const all = said
     .flatMap((utterances, index) =>
       utterances.map((one) => ({ ...one, who: CHANNELS[index] ?? `channel ${index + 1}` })),
     )
     .sort((one, other) => one.at_ms - other.at_ms);
+  if (json) return console.log(JSON.stringify(all, null, 2));
   for (const { who, text, at_ms } of all)
-    process.stdout.write(`${(at_ms / 1000).toFixed(1).padStart(7)} s  ${who.padEnd(8)}  ${text}\n`);
+    console.log(`${(at_ms / 1000).toFixed(1).padStart(7)} s  ${who.padEnd(8)}  ${text}`);
 }
 
-run().catch((error: unknown) => {
-  process.stderr.write(`listen: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
-});
+await runCommand(LISTEN, listen);

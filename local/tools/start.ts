@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { runCommand, type Asked } from "../../shared/process/command-line.ts";
+import { START } from "./commands.ts";
 import { lockFolder, openFolder, StartError, type Folder } from "./stack/data-folder.ts";
 import { callsUnderWay, followLedger } from "./console/ledger-stream.ts";
 import { fromLedger, fromLog } from "./console/console-lines.ts";
@@ -8,7 +9,6 @@ import { freePort, wantedPort } from "./stack/ports.ts";
 import { openTalkDoor } from "./talk/talk-door.ts";
 import { apiClient, login } from "./api-client.ts";
 import { seed, shellVariables, type Sample } from "./sample/seed.ts";
-import { engineNamed } from "./engine-option.ts";
 import { startStack, type Stack, type StackOptions } from "./stack/stack.ts";
 import { ROOT } from "./stack/project-root.ts";
 
@@ -52,22 +52,6 @@ function banner(stack: Stack, sample: Sample, talk: string): string {
     `  The last two digits of a number choose who answers: 01 confirms, 02 reschedules, 06 busy … (docs/tools.md). Ctrl-C lets calls end and stops everything.`,
     first ? "" : "  no sample template was made",
   ].join("\n");
-}
-
-const HELP = `npm start -- [--fresh] [--split] [--engine relay|cascade|realtime]
-  --fresh  start with empty data
-  --split  one process per service over NATS
-  --engine how conversations are held: by the carrier's speech (relay), or over real sound`;
-
-function readOptions() {
-  return parseArgs({
-    options: {
-      fresh: { type: "boolean", default: false },
-      split: { type: "boolean", default: false },
-      engine: { type: "string", default: "relay" },
-      help: { type: "boolean", default: false },
-    },
-  }).values;
 }
 
 function openData(fresh: boolean): Folder {
@@ -115,9 +99,7 @@ async function stopPolitely(stack: Stack, graceSeconds: number): Promise<void> {
   await stack.stop((graceSeconds + LAST_SECONDS) * 1000);
 }
 
-async function run(): Promise<void> {
-  const { fresh, split, engine, help } = readOptions();
-  if (help) return console.log(HELP);
+async function run({ values: { fresh, split, engine } }: Asked<typeof START>): Promise<void> {
   const env = passedVariables(process.env);
   const folder = openData(fresh);
   const stopped = new AbortController();
@@ -125,7 +107,7 @@ async function run(): Promise<void> {
   const starting = startStack({
     folder,
     split,
-    engine: engineNamed(engine),
+    engine,
     ...(await wantedPorts()),
     timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE),
     seed: process.env["SIM_SEED"] ?? "callagent",
@@ -166,7 +148,4 @@ async function run(): Promise<void> {
   });
 }
 
-run().catch((error: unknown) => {
-  console.error(error instanceof StartError ? error.message : error);
-  process.exit(1);
-});
+await runCommand(START, run);

@@ -1,13 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { readArguments as converseArguments } from "../../local/tools/converse/arguments.ts";
-import { readArguments as rehearseArguments } from "../../local/tools/rehearse/arguments.ts";
 import { ROUTES } from "../../services/gateway/routes/index.ts";
+import { readCommand, UsageError } from "../../shared/process/command-line.ts";
+import { commandOf, SCRIPTS } from "../fixtures/npm-commands.ts";
 import { readProject } from "../house/sources.ts";
 import { ROOT } from "./pages.ts";
-
-/** The scripts of package.json. */
-const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { scripts: Record<string, string> };
 
 /** Commands of npm itself that documents use. */
 const OF_NPM = new Set(["ci"]);
@@ -32,20 +29,24 @@ function wrongArguments(file: string, args: readonly string[]): string[] {
   ];
 }
 
-/** The file that a script of package.json runs; null where it is no file of ours. */
-const programOf = (script: string): string | null => /launch\.cjs (\S+)/.exec(scripts[script] ?? "")?.[1] ?? null;
-
 function wrongWithNpm(words: readonly string[]): string[] {
   const [command = "", ...rest] = words.filter((word) => word !== "--silent");
   if (OF_NPM.has(command)) return [];
   const [name = "", ...args] = command === "run" ? rest : [command, ...rest];
-  if (!(name in scripts)) return [`npm has no script ${name}`];
-  const given = args[0] === "--" ? args.slice(1) : args;
+  if (!(name in SCRIPTS)) return [`npm has no script ${name}`];
+  const redirected = args.indexOf(">");
+  const own = redirected < 0 ? args : args.slice(0, redirected);
+  const given = own[0] === "--" ? own.slice(1) : own;
   if (given.length === 0) return [];
-  if (name === "converse") return converseArguments(given, (at) => at.endsWith("/")) ? [] : ["only asks for help"];
-  if (name === "rehearse") return rehearseArguments(given, new Date(), "token") ? [] : ["only asks for help"];
-  const program = programOf(name);
-  return program === null ? [] : wrongArguments(program, given);
+  const known = commandOf(name);
+  if (known === undefined) return [];
+  if (name === "test") return given.filter((arg) => arg.startsWith("test/") && !existsSync(join(ROOT, arg)));
+  try {
+    readCommand(known, given);
+    return [];
+  } catch (error) {
+    return [error instanceof UsageError ? error.message : String(error)];
+  }
 }
 
 function wrongWithNode([file = "", ...args]: readonly string[]): string[] {

@@ -2,11 +2,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { forecast, type World } from "../../local/tools/rehearse/forecast.ts";
-import { readArguments } from "../../local/tools/rehearse/arguments.ts";
+import { REHEARSE, rehearsalOf } from "../../local/tools/rehearse/arguments.ts";
 import { report } from "../../local/tools/rehearse/report.ts";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
 import { TemplatePatch } from "../../shared/contracts/records/template.ts";
 import { readEnv } from "../../shared/process/env.ts";
+import { readCommand } from "../../shared/process/command-line.ts";
 import { issueChecker } from "../../shared/validator.ts";
 import { VARIABLES } from "../../shared/process/variables.ts";
 import { readProject } from "../house/sources.ts";
@@ -98,7 +99,7 @@ describe.each(pages.map((page) => [page.path, page] as const))("%s", (_path, pag
 test("the rehearsal in docs/tools.md is what its command prints", () => {
   const page = pageAt("docs/tools.md");
   const [, command = ""] = /^npm run rehearse -- (.*--leads 1000.*)$/m.exec(page) ?? [];
-  const asked = readArguments(command.split(" "), new Date(), undefined);
+  const asked = rehearsalOf(readCommand(REHEARSE, command.split(" "))!, new Date(), undefined);
   const world: World = {
     plan: plan({
       max_age_seconds: 604_800,
@@ -116,7 +117,7 @@ test("the rehearsal in docs/tools.md is what its command prints", () => {
     calls_per_second: 50,
     country: "DE",
   };
-  const { template: name, rehearsal } = asked!;
+  const { template: name, rehearsal } = asked;
   expect(page).toContain(
     `\`\`\`\n${report({ name, world, rehearsal, forecast: forecast(world, rehearsal) }).join("\n")}\n\`\`\``,
   );

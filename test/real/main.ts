@@ -4,7 +4,8 @@ import { PROGRAM_ENV } from "../../local/harness/program.ts";
 import { cacheFolder, FOLDER_VARIABLE, lockFolder } from "../../local/real/cache-folder.ts";
 import { PartError, type Part, type Running } from "../../local/real/part.ts";
 import { missingFor, PARTS } from "../../local/real/parts.ts";
-import { readArguments, usage, type Asked } from "./arguments.ts";
+import { runCommand } from "../../shared/process/command-line.ts";
+import { askedOf, testReal, type Asked } from "./arguments.ts";
 import { skippedLines, sumOf, type Outcome, type Step } from "./outcome.ts";
 import { STEPS } from "./steps.ts";
 
@@ -144,17 +145,9 @@ async function run(all: Asked): Promise<number> {
   }
 }
 
-const asked = readArguments(process.argv.slice(2), PARTS);
-if ("error" in asked) {
-  if (asked.error === null) console.log(usage(PARTS));
-  else {
-    console.error(`${asked.error} See npm run test:real -- --help.\n\n${usage(PARTS)}`);
-    process.exitCode = 2;
-  }
-} else
-  process.exitCode = await run(asked).catch((error: unknown) => {
-    if (!(error instanceof PartError)) throw error;
-    console.error(error.message);
-    console.log("0 passed, 1 failed");
-    return 1;
-  });
+await runCommand(testReal(PARTS), (read) =>
+  run(askedOf(read, PARTS)).catch((error: unknown) => {
+    if (error instanceof PartError) console.log("0 passed, 1 failed");
+    throw error;
+  }),
+);

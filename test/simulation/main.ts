@@ -1,23 +1,15 @@
 import { availableParallelism } from "node:os";
-import { parseArgs } from "node:util";
+import { SIMULATE } from "../../local/commands.ts";
+import { runCommand } from "../../shared/process/command-line.ts";
 import { openFleet, type Fleet, type Report } from "./engine/fleet.ts";
 import type { Outcome } from "./engine/run.ts";
 
 /** `npm run simulate`: many seeds, or one seed again with its whole trace. */
-const USE = `npm run simulate -- [--seeds 20000] [--from 1] [--workers ${availableParallelism()}] [--mutation <name>]
-npm run simulate -- --seed <n> [--mutation <name>]     the same run again, with its whole trace`;
-
 const LAST_LINES = 60;
 /** Who tells a violation in the trace. */
 const JUDGE = " JUDGE ";
 const FAILURES_SHOWN = 3;
 const TELL_EVERY = 1000;
-
-const wholeNumber = (text: string, name: string): number => {
-  const n = Number(text);
-  if (!Number.isSafeInteger(n) || n < 0) throw new Error(`--${name} must be a whole number, not "${text}"\n${USE}`);
-  return n;
-};
 
 const violations = (outcome: Outcome): string =>
   outcome.violations.map((v) => `  ${(v.at / 1000).toFixed(3)} s  ${v.invariant}: ${v.what}`).join("\n");
@@ -27,8 +19,10 @@ const table = (tally: Readonly<Record<string, number>>): string =>
     .map(([what, times]) => `  ${String(times).padStart(9)}  ${what}`)
     .join("\n");
 
-async function oneSeed(fleet: Fleet, seed: number, mutation: string | undefined): Promise<number> {
+async function oneSeed(fleet: Fleet, seed: number, mutation: string | undefined, json: boolean): Promise<number> {
   const outcome = await fleet.once(seed, { traced: true, mutation });
+  if (json) console.log(JSON.stringify(outcome, null, 2));
+  if (json) return outcome.violations.length === 0 ? 0 : 1;
   console.log(outcome.trace.join("\n"));
   console.log(
     `\nseed ${seed}: ${outcome.steps} steps, ${outcome.virtualSeconds} virtual seconds, hash ${outcome.hash}\n${table(outcome.tally)}`,
@@ -58,57 +52,41 @@ function figures({ runs, seconds, steps, virtualSeconds, failed, tally }: Report
   );
 }
 
-async function manySeeds(
-  fleet: Fleet,
-  count: number,
-  from: number,
-  workers: number,
-  mutation: string | undefined,
-): Promise<number> {
+interface Campaign {
+  seeds: number;
+  from: number;
+  mutation: string | undefined;
+  json: boolean;
+}
+
+async function manySeeds(fleet: Fleet, workers: number, asked: Campaign): Promise<number> {
+  const { seeds, from, mutation, json } = asked;
+  const tell = (line: string): void => (json ? undefined : console.log(line));
   let told = 0;
   const report = await fleet.campaign({
     from,
-    count,
+    count: seeds,
     mutation,
     onOutcome: ({ seed, violations: found }) => {
       told++;
-      if (found.length > 0) console.log(`seed ${seed} violated ${found.map(({ invariant }) => invariant).join(", ")}`);
-      if (told % TELL_EVERY === 0) console.log(`${told} of ${count} seeds`);
+      if (found.length > 0) tell(`seed ${seed} violated ${found.map(({ invariant }) => invariant).join(", ")}`);
+      if (told % TELL_EVERY === 0) tell(`${told} of ${seeds} seeds`);
     },
   });
-  for (const failed of report.failed.slice(0, FAILURES_SHOWN)) await tellFailure(fleet, failed, mutation);
-  console.log(`\n${figures(report, workers)}`);
+  if (json) console.log(JSON.stringify(report, null, 2));
+  else {
+    for (const failed of report.failed.slice(0, FAILURES_SHOWN)) await tellFailure(fleet, failed, mutation);
+    console.log(`\n${figures(report, workers)}`);
+  }
   return report.failed.length === 0 ? 0 : 1;
 }
 
-const options = {
-  seed: { type: "string" },
-  seeds: { type: "string" },
-  from: { type: "string" },
-  workers: { type: "string" },
-  mutation: { type: "string" },
-} as const;
-
-async function main(): Promise<number> {
-  const { values } = parseArgs({ options });
-  const workers = Math.max(1, wholeNumber(values.workers ?? String(availableParallelism()), "workers"));
-  const fleet = openFleet(values.seed === undefined ? workers : 1);
+await runCommand(SIMULATE, async ({ values }) => {
+  const { seed, mutation, json, workers = availableParallelism() } = values;
+  const fleet = openFleet(seed === undefined ? workers : 1);
   try {
-    return values.seed !== undefined
-      ? await oneSeed(fleet, wholeNumber(values.seed, "seed"), values.mutation)
-      : await manySeeds(
-          fleet,
-          wholeNumber(values.seeds ?? "1000", "seeds"),
-          wholeNumber(values.from ?? "1", "from"),
-          workers,
-          values.mutation,
-        );
+    return seed === undefined ? await manySeeds(fleet, workers, values) : await oneSeed(fleet, seed, mutation, json);
   } finally {
     await fleet.close();
   }
-}
-
-process.exitCode = await main().catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : String(error));
-  return 1;
 });

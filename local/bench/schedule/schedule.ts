@@ -1,4 +1,6 @@
 import { loadavg } from "node:os";
+import { UsageError } from "../../../shared/process/command-line.ts";
+import type { AskedBench } from "../../commands.ts";
 import { benchEqual, benchQuiet } from "./fairness.ts";
 import { benchFaults } from "./outages.ts";
 import { benchLatency, parkedWorld } from "./latency.ts";
@@ -37,16 +39,14 @@ const ROWS: Record<string, (perSecond?: number) => Promise<void>> = {
 };
 
 /**
- * `npm run bench -- schedule [rate|parked|killed|equal [leads a second]]`: the scheduler's road beside BullMQ and graphile-worker; some twelve minutes in all, most of it for
+ * `npm run bench -- schedule [rate|parked|killed|equal] [--rate <leads a second>]`: the scheduler's road beside BullMQ and graphile-worker; some twelve minutes in all, most of it for
  * writing a million leads. A machine that others use may need fewer leads a second than 200.
  */
-export async function benchSchedule(): Promise<void> {
-  const [, , , only, perSecond] = process.argv;
+export async function benchSchedule({ values: { rate }, parts: [only] }: AskedBench): Promise<void> {
   if (only !== undefined && !ROWS[only])
-    throw new Error(`there is no row "${only}"; there are ${Object.keys(ROWS).join(", ")}`);
+    throw new UsageError(`There is no part ${only}; there is ${Object.keys(ROWS).join(", ")}`);
   console.log(
     `schedule: node ${process.versions.node}; embedded store as a process of its own, carrier that takes notes and finds every phone busy; all of it shares this machine`,
   );
-  for (const [name, run] of Object.entries(ROWS))
-    if (only === undefined || only === name) await run(perSecond === undefined ? undefined : Number(perSecond));
+  for (const [name, run] of Object.entries(ROWS)) if (only === undefined || only === name) await run(rate);
 }

@@ -1,4 +1,6 @@
 import { cpus } from "node:os";
+import { UsageError } from "../../../shared/process/command-line.ts";
+import type { AskedBench } from "../../commands.ts";
 import { startSimulatedModels, stopModels } from "../voice/answered-calls.ts";
 import { busy } from "../voice/result-rows.ts";
 import {
@@ -13,8 +15,6 @@ import { ANSWER_CONDITIONS, answersUnder, type AnswerResult } from "./answered-t
 import { benchLines, severalAtOnce, type BenchLines, type BenchLinesOptions } from "./bench-lines.ts";
 import { afterthought, helloAfter, HELLOS, PAUSES } from "./first-last-words.ts";
 
-const SLOW = "--slow=";
-const PITCH = "--pitch";
 const FIRST_AND_LAST = ["hello", "afterthought"];
 /** Calls that are held at once where each is one condition. */
 const AT_ONCE = 4;
@@ -133,21 +133,12 @@ async function lastWords(
   }
 }
 
-/** What was asked for: conditions by name, groups of them, or all. */
-function readArguments(args: readonly string[]): { names: string[]; slow: number; phantom: boolean; voices: string } {
-  const given = args.filter((arg) => !arg.startsWith("--"));
-  const options = args.filter((arg) => arg.startsWith("--"));
-  const strange = [
-    ...given.filter((name) => !(name in GROUPS) && !ALL.includes(name)),
-    ...options.filter((o) => o !== "--phantom" && o !== PITCH && !o.startsWith(SLOW)),
-  ][0];
-  const slow = Number(options.find((o) => o.startsWith(SLOW))?.slice(SLOW.length) ?? 1);
-  if (strange !== undefined || !(slow >= 1))
-    throw new Error(
-      `there is no "${strange ?? SLOW}"; it is npm run bench -- speech [condition …] [--slow=2] [--phantom] [--pitch], with conditions of: ${Object.keys(GROUPS).join(", ")}, ${ALL.join(", ")}`,
-    );
-  const names = given.length === 0 ? ALL : given.flatMap((name) => GROUPS[name] ?? [name]);
-  return { names, slow, phantom: options.includes("--phantom"), voices: options.includes(PITCH) ? "pitch" : "silero" };
+/** Conditions by name, groups of them, or all. */
+function conditionsOf(parts: readonly string[]): string[] {
+  const known = [...Object.keys(GROUPS), ...ALL];
+  const strange = parts.find((name) => !known.includes(name));
+  if (strange !== undefined) throw new UsageError(`There is no condition ${strange}; there is ${known.join(", ")}.`);
+  return parts.length === 0 ? [...ALL] : parts.flatMap((name) => GROUPS[name] ?? [name]);
 }
 
 /**
@@ -155,9 +146,9 @@ function readArguments(args: readonly string[]): { names: string[]; slow: number
  * espeak-ng's, recognition pocketsphinx'. `--slow`: a second of the lines takes so many, for a machine that is busy. `--phantom`: the recogniser writes "Thank you." for
  * sound without words, as some do. `--pitch`: voices are told by their pitch, not by the model. Exit status 1 where something that is asked for is missed.
  */
-export async function benchSpeech(): Promise<void> {
-  const { names, slow, phantom, voices } = readArguments(process.argv.slice(3));
-  const env = { VOICE_DETECTION: voices };
+export async function benchSpeech({ values: { slow, phantom, pitch }, parts }: AskedBench): Promise<void> {
+  const names = conditionsOf(parts);
+  const env = { VOICE_DETECTION: pitch ? "pitch" : "silero" };
   console.log(
     `speech: node ${process.versions.node}, ${cpus().length} processors, ${busy()}; a second of the lines takes ${slow}`,
   );

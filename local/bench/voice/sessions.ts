@@ -1,3 +1,4 @@
+import type { AskedBench } from "../../commands.ts";
 import { median, quantile } from "../figures.ts";
 import { benchLoad } from "./concurrent-calls.ts";
 import { lineOfRow, type Row } from "./result-rows.ts";
@@ -56,8 +57,7 @@ async function rowsOfRooms(env: Record<string, string>, calls_p50: number): Prom
  * `npm run bench -- sessions [--json]`: sessions of browsers beside calls. Their answers are counted when the page would play them, which waits for 40 ms of sound; a browser's own
  * loudspeaker and microphone are not measured here.
  */
-export async function benchSessions(): Promise<void> {
-  const json = process.argv.includes("--json");
+export async function benchSessions({ values: { json } }: AskedBench): Promise<void> {
   const say = (text: string): void => {
     if (!json) console.log(text);
   };

@@ -1,4 +1,6 @@
 import { cpus } from "node:os";
+import { UsageError } from "../../../shared/process/command-line.ts";
+import type { AskedBench } from "../../commands.ts";
 import { median, quantile } from "../figures.ts";
 import { measureInterruptions } from "./barge-in.ts";
 import { benchLoad } from "./concurrent-calls.ts";
@@ -15,7 +17,6 @@ const CLEAR_MS = 450;
 const WORDS_APART = 1;
 
 /** What follows goes to Node in the process under measurement. */
-const V8 = "--v8=";
 
 interface Size {
   calls: number;
@@ -104,21 +105,11 @@ async function interruptionRows({ interrupted }: Size): Promise<Row[]> {
  * and how many calls a core carries. The conversation service is a process of its own behind real sockets; the services it asks are
  * stand-ins in it, the carrier is a light client of the stream in this process.
  */
-export async function benchVoice(): Promise<void> {
-  const args = process.argv.slice(3);
-  const strange = args.find(
-    (arg, n) =>
-      !["rows", "load", "--quick", "--json", "--profile", "--calls"].includes(arg) &&
-      args[n - 1] !== "--calls" &&
-      !arg.startsWith(V8),
-  );
-  if (strange !== undefined)
-    throw new Error(
-      `there is no "${strange}"; it is npm run bench -- voice [rows|load] [--quick] [--json] [--profile] [--calls 50,100] [${V8}--v8-pool-size=1,…]`,
-    );
-  const size = args.includes("--quick") ? QUICK : FULL;
-  const only = args.find((arg) => arg === "rows" || arg === "load");
-  const json = args.includes("--json");
+export async function benchVoice({ values, parts: [only] }: AskedBench): Promise<void> {
+  if (only !== undefined && only !== "rows" && only !== "load")
+    throw new UsageError(`There is no part ${only}; there is rows, load.`);
+  const { json, profile } = values;
+  const size = values.quick ? QUICK : FULL;
   const say = (text: string): void => {
     if (!json) console.log(text);
   };
@@ -133,21 +124,17 @@ export async function benchVoice(): Promise<void> {
       for (const row of made) say(lineOfRow(row));
     }
   }
-  const counts = args[args.indexOf("--calls") + 1]?.split(",").map(Number);
-  const v8 =
-    args
-      .find((arg) => arg.startsWith(V8))
-      ?.slice(V8.length)
-      .split(",") ?? [];
+  const counts = values.calls?.split(",").map(Number);
+  const v8 = values.v8?.split(",") ?? [];
   const steps =
     only === "rows"
       ? []
       : await benchLoad({
           seconds: size.load_seconds,
           say,
-          profile: args.includes("--profile"),
+          profile,
           v8,
-          ...(args.includes("--calls") && counts ? { counts } : {}),
+          ...(counts ? { counts } : {}),
         });
   if (json) console.log(JSON.stringify({ rows: rows.map(factsOf), load: steps }, null, 2));
 }

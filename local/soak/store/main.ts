@@ -1,14 +1,11 @@
-import { randomInt } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { freePort } from "../../tools/stack/ports.ts";
 import { script } from "../../tools/stack/project-root.ts";
 import { startChild, type Child } from "../../tools/stack/supervisor.ts";
 import { runHostileClients, type HostileResult } from "./hostile-run.ts";
 
-/** `npm run soak -- store [--minutes 10] [--seed n]`: eight hostile clients on the embedded store, and a ninth that must not notice. */
 const MINUTE_MS = 60_000;
 const CLIENTS = 8;
 const KB_PER_MB = 1024;
@@ -16,19 +13,6 @@ const SAMPLE_MS = 500;
 const STOP_MS = 5000;
 /** What is promised. Commands may hold 300 MB of documents together; in memory they take several times their bytes. */
 const PROMISE = { p99Ms: 100, rssMb: 2048 };
-
-const { values } = parseArgs({
-  args: process.argv.slice(3),
-  options: {
-    minutes: { type: "string", default: "10" },
-    seed: { type: "string", default: String(randomInt(1_000_000)) },
-  },
-});
-const minutes = Number(values.minutes);
-if (!(minutes > 0)) {
-  console.error("npm run soak -- store [--minutes 10] [--seed n]: minutes must be a number above 0");
-  process.exit(2);
-}
 
 /** Resident memory of a process in megabytes; undefined where there is no /proc, or when it has just ended. */
 function rssMb(child: Child): number | undefined {
@@ -52,7 +36,7 @@ function show(result: HostileResult): void {
   }
 }
 
-async function soak(): Promise<string[]> {
+async function soak(minutes: number, seed: string): Promise<string[]> {
   const dir = mkdtempSync(join(tmpdir(), "callagent-store-soak-"));
   const deaths: string[] = [];
   const store = await startChild({
@@ -67,11 +51,11 @@ async function soak(): Promise<string[]> {
   const rss: number[] = [];
   const sample = setInterval(() => rss.push(...[rssMb(store) ?? []].flat()), SAMPLE_MS);
   try {
-    console.log(`seed ${values.seed}, ${minutes} minutes, load ${loadavg()[0]?.toFixed(1)}`);
+    console.log(`seed ${seed}, ${minutes} minutes, load ${loadavg()[0]?.toFixed(1)}`);
     const ends = performance.now() + minutes * MINUTE_MS;
     const result = await runHostileClients({
       url: store.url,
-      seed: values.seed,
+      seed,
       clients: CLIENTS,
       more: () => performance.now() < ends,
     });
@@ -98,9 +82,12 @@ async function soak(): Promise<string[]> {
   }
 }
 
-const faults = await soak().catch((error: unknown) => [
-  error instanceof Error ? (error.stack ?? error.message) : String(error),
-]);
-for (const fault of faults.slice(0, 50)) console.log(`BROKEN ${fault}`);
-console.log(faults.length === 0 ? "everything held" : `${faults.length} faults; repeat with --seed ${values.seed}`);
-process.exit(faults.length === 0 ? 0 : 1);
+/** Eight hostile clients on the embedded store, and a ninth that must not notice; the exit status. */
+export async function soakStore(minutes: number, seed: string): Promise<number> {
+  const faults = await soak(minutes, seed).catch((error: unknown) => [
+    error instanceof Error ? (error.stack ?? error.message) : String(error),
+  ]);
+  for (const fault of faults.slice(0, 50)) console.log(`BROKEN ${fault}`);
+  console.log(faults.length === 0 ? "everything held" : `${faults.length} faults; repeat with --seed ${seed}`);
+  return faults.length === 0 ? 0 : 1;
+}

@@ -1,30 +1,26 @@
 /** Running every test file of a folder against one server. */
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { UsageError } from "../../../shared/process/command-line.ts";
 import { closingLines, fileLines } from "./report.ts";
 import { type FileVerdict, runFile } from "./run-file.ts";
 import { ServerGone } from "./run-test.ts";
 import type { ServerUnderTest } from "./server-under-test.ts";
 
-/** The folder cannot be used: missing, unreadable or without test files. The message is for a person. */
-export class FolderUnusable extends Error {
-  override readonly name = "FolderUnusable";
-}
-
-/** The paths of the *.json files directly in a folder, by name. Throws FolderUnusable. */
+/** The paths of the *.json files directly in a folder, by name. Throws UsageError. */
 export async function testFilesIn(folder: string): Promise<string[]> {
   let names: string[];
   try {
     names = await readdir(folder);
   } catch (error) {
-    throw new FolderUnusable(
+    throw new UsageError(
       `the folder ${folder} cannot be read (${error instanceof Error ? error.message : String(error)}): name a folder that holds unified-format *.json files`,
       { cause: error },
     );
   }
   const files = names.filter((name) => name.endsWith(".json")).sort();
   if (files.length === 0)
-    throw new FolderUnusable(`the folder ${folder} holds no *.json file: name a folder of unified-format test files`);
+    throw new UsageError(`the folder ${folder} holds no *.json file: name a folder of unified-format test files`);
   return files.map((name) => join(folder, name));
 }
 

@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { UserError, errorMessage } from "./user-error.ts";
+import { command, UsageError, type Asked } from "../../../shared/process/command-line.ts";
 
 /** What answers the dialogue's model requests: the simulator, the model of the OPENAI_… variables, or a file of recorded answers. */
 export type ModelChoice =
@@ -18,58 +17,51 @@ export interface Arguments {
   readonly json: boolean;
 }
 
-/** What the command says of itself. */
-export const USAGE = `npm run converse -- <template> [script …] [options]
-Holds talks of a template as text, with the brain of the conversation service and no telephone, and checks how they go. Time is virtual: silence needs no waiting.
-
-  <template>           a file (.json) as it is sent to POST /templates or answered by GET, or a sample: order-confirmation, appointment-reminder;
-                       may be left out where the scripts name theirs (template: …)
-  <script>             files (.yaml, .yml), folders of them, or patterns with *; without any you type as the customer
-  --real               ask the model of OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL; default: the simulator, which needs nothing
-  --record <file>      write what the model answers to a file
-  --answers <file>     ask no model: answer from a recorded file; a question it does not hold fails the script
-  --payload <file>     the lead's payload for a talk at the keyboard, JSON or YAML (default: made up from payload_schema)
-  --trace <file>       write every event and what it led to, as JSON; the same script gives the same bytes
-  --json               print results for machines
-
-Exit code 0: all expectations are met; 1: some are not; 2: a file or an option is not usable.`;
-
-const OPTIONS = {
-  real: { type: "boolean", default: false },
-  record: { type: "string" },
-  answers: { type: "string" },
-  payload: { type: "string" },
-  trace: { type: "string" },
-  json: { type: "boolean", default: false },
-  help: { type: "boolean", default: false },
-} as const;
-
-function parsed(argv: readonly string[]) {
-  try {
-    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
-  } catch (error) {
-    throw new UserError(`${errorMessage(error).split(". ")[0]}. See npm run converse -- --help.`);
-  }
-}
+/** `npm run converse`. */
+export const CONVERSE = command({
+  name: "converse",
+  about:
+    "Holds conversations of a template as text, with the dialogue manager of the conversation service and no telephone, and checks how they go. Time is virtual: silence needs no waiting.",
+  operands: [{ name: "template" }, { name: "script", many: true }],
+  options: {
+    real: {
+      kind: "flag",
+      about: "asks the model of OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL, not the simulator",
+    },
+    record: { kind: "text", value: "file", about: "writes what the model answers to a file" },
+    answers: { kind: "text", value: "file", about: "asks no model: answers from a recorded file" },
+    payload: {
+      kind: "text",
+      value: "file",
+      about: "the lead's payload at the keyboard, JSON or YAML; absent: made up from payload_schema",
+    },
+    trace: { kind: "text", value: "file", about: "writes every event and what it led to, as JSON" },
+    json: { kind: "flag", about: "prints results for machines" },
+  },
+  notes: `<template>: a file (.json) as it is sent to POST /templates or answered by GET, or a sample: order-confirmation, appointment-reminder; it may be left out where scripts name theirs.
+<script>: files (.yaml, .yml), folders of them, or patterns with *; without any you type as the customer.
+Status 1: an expectation is not met; 2: a file or an option is not usable.`,
+});
 
 const isScript = (name: string): boolean => /\.ya?ml$/i.test(name) || name.includes("*") || /[/\\]$/.test(name);
 
-/** The command line; null: help was asked for. `isFolder` tells folders of scripts from names of templates. UserError. */
-export function readArguments(argv: readonly string[], isFolder: (name: string) => boolean): Arguments | null {
-  const { values: v, positionals } = parsed(argv);
-  if (v.help) return null;
-  const scripts = positionals.filter((name) => isScript(name) || isFolder(name));
-  const [template = null, another] = positionals.filter((name) => !scripts.includes(name));
+/** What was asked for. `isFolder` tells folders of scripts from names of templates. UsageError. */
+export function argumentsOf(
+  { values: v, operands }: Asked<typeof CONVERSE>,
+  isFolder: (name: string) => boolean,
+): Arguments {
+  const scripts = operands.filter((name) => isScript(name) || isFolder(name));
+  const [template = null, another] = operands.filter((name) => !scripts.includes(name));
   if (another !== undefined)
-    throw new UserError(`One template at a time: ${template} and ${another} were given. Scripts end with .yaml.`);
+    throw new UsageError(`One template at a time: ${template} and ${another} were given. Scripts end with .yaml.`);
   if (template === null && scripts.length === 0)
-    throw new UserError(
+    throw new UsageError(
       "Name a template: npm run converse -- order-confirmation talks with a sample. See npm run converse -- --help.",
     );
   if (v.answers !== undefined && (v.real || v.record !== undefined))
-    throw new UserError("--answers asks no model, so it goes neither with --real nor with --record.");
+    throw new UsageError("--answers asks no model, so it goes neither with --real nor with --record.");
   if (v.payload !== undefined && scripts.length > 0)
-    throw new UserError("--payload is for a talk at the keyboard; a script holds its own payload.");
+    throw new UsageError("--payload is for a talk at the keyboard; a script holds its own payload.");
   const model: ModelChoice =
     v.answers === undefined ? { kind: v.real ? "real" : "simulator" } : { kind: "recorded", file: v.answers };
   return {

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
-import { readArguments, USAGE, type Arguments } from "./arguments.ts";
-import { UserError, isFileError, errorMessage } from "./user-error.ts";
+import { argumentsOf, CONVERSE, type Arguments } from "./arguments.ts";
+import { commandStatus, UsageError } from "../../../shared/process/command-line.ts";
+import { isFileError, errorMessage } from "./user-error.ts";
 import { runKeyboardConversation, type Keyboard } from "./keyboard-conversation.ts";
 import { openModel, type Model } from "./models.ts";
 import { play, type Played } from "./play-script.ts";
@@ -25,7 +26,6 @@ export interface CommandDeps {
 
 const MET = 0;
 const NOT_MET = 1;
-const UNUSABLE = 2;
 
 async function playAll(asked: Arguments, model: Model, print: (line: string) => void): Promise<number> {
   const say = asked.json ? (): void => undefined : print;
@@ -60,7 +60,7 @@ async function atKeyboard(asked: Arguments, template: string, model: Model, keyb
   return MET;
 }
 
-async function run(asked: Arguments, { env, keyboard }: CommandDeps): Promise<number> {
+async function run(asked: Arguments, env: CommandDeps["env"], keyboard: Keyboard): Promise<number> {
   const model = await openModel(asked, env);
   try {
     if (asked.scripts.length > 0) return await playAll(asked, model, (line) => keyboard.print(line));
@@ -71,15 +71,13 @@ async function run(asked: Arguments, { env, keyboard }: CommandDeps): Promise<nu
 }
 
 /** Runs the command; its exit code: 0, 1 for an expectation that was not met, 2 for what the person can mend. */
-export async function converse(deps: CommandDeps): Promise<number> {
-  try {
-    const asked = readArguments(deps.argv, isFolder);
-    if (asked) return await run(asked, deps);
-    deps.keyboard.print(USAGE);
-    return MET;
-  } catch (error) {
-    if (!(error instanceof UserError) && !isFileError(error)) throw error;
-    deps.keyboard.print(errorMessage(error));
-    return UNUSABLE;
-  }
-}
+export const converse = ({ argv, env, keyboard }: CommandDeps): Promise<number> =>
+  commandStatus(
+    CONVERSE,
+    argv,
+    (asked) =>
+      run(argumentsOf(asked, isFolder), env, keyboard).catch((error: unknown) => {
+        throw isFileError(error) ? new UsageError(errorMessage(error), { cause: error }) : error;
+      }),
+    { out: keyboard.print, err: keyboard.print },
+  );

@@ -6,7 +6,8 @@ import { argumentChecks, flowOf, type Flow } from "../../../services/conversatio
 import { TemplateInput, type TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import { sampleTemplates } from "../sample/templates.ts";
-import { UserError, fileError } from "./user-error.ts";
+import { UsageError } from "../../../shared/process/command-line.ts";
+import { fileError } from "./user-error.ts";
 import { Script, writtenOut } from "./script.ts";
 
 /** Reads templates, scripts and payloads; every error says what is wrong, where, and what to do. */
@@ -44,10 +45,10 @@ const shown = (path: string): string => {
 };
 
 function textOf(file: string, what: string): string {
-  if (!existsSync(file)) throw new UserError(`${shown(file)}: there is no such file. Name ${what}.`);
-  if (!statSync(file).isFile()) throw new UserError(`${shown(file)} is no file. Name ${what}.`);
+  if (!existsSync(file)) throw new UsageError(`${shown(file)}: there is no such file. Name ${what}.`);
+  if (!statSync(file).isFile()) throw new UsageError(`${shown(file)} is no file. Name ${what}.`);
   if (statSync(file).size > MAX_FILE_BYTES)
-    throw new UserError(`${shown(file)} is larger than ${MAX_FILE_BYTES} bytes.`);
+    throw new UsageError(`${shown(file)} is larger than ${MAX_FILE_BYTES} bytes.`);
   return readFileSync(file, "utf8");
 }
 
@@ -58,7 +59,7 @@ function valuesOf(text: string, file: string): unknown {
   const [error] = doc.errors;
   if (error) {
     const { line, col } = lines.linePos(error.pos[0]);
-    throw new UserError(
+    throw new UsageError(
       `${shown(file)}:${line}:${col} is no valid ${file.endsWith(".json") ? "JSON" : "YAML"}: ${error.message}`,
     );
   }
@@ -68,7 +69,7 @@ function valuesOf(text: string, file: string): unknown {
         value.value = value.source;
     },
   });
-  if (!isMap(doc.contents)) throw new UserError(`${shown(file)} holds no fields. See npm run converse -- --help.`);
+  if (!isMap(doc.contents)) throw new UsageError(`${shown(file)} holds no fields. See npm run converse -- --help.`);
   return doc.toJS({ maxAliasCount: 100 });
 }
 
@@ -92,13 +93,13 @@ function readyOf(name: string, file: string | null, value: unknown): LoadedTempl
   return { name: template.name, file, template, flow: flowOf(template, argumentChecks(template)) };
 }
 
-/** A template by its file, or a sample by its name. UserError. */
+/** A template by its file, or a sample by its name. UsageError. */
 export function readTemplate(name: string, folder: string): LoadedTemplate {
   const file = resolve(folder, name);
   const sample = sampleTemplates.find((s) => s.name === name);
   if (sample && !existsSync(file)) return readyOf(name, null, structuredClone(sample));
   if (!sample && !existsSync(file))
-    throw new UserError(
+    throw new UsageError(
       `${shown(file)}: there is no such template file; the samples are ${sampleTemplates.map((s) => s.name).join(" and ")}.`,
     );
   return readyOf(shown(file), file, valuesOf(textOf(file, "a template, as it is sent to POST /templates"), file));
@@ -110,7 +111,7 @@ function scriptFiles(name: string): string[] {
   const found = globSync(pattern)
     .filter((file) => /\.ya?ml$/i.test(file))
     .sort();
-  if (found.length === 0) throw new UserError(`${name}: there is no script in it. Scripts end with .yaml.`);
+  if (found.length === 0) throw new UsageError(`${name}: there is no script in it. Scripts end with .yaml.`);
   return found;
 }
 
@@ -122,30 +123,30 @@ function readScript(file: string): NamedScript {
   return { file: shown(file), script: value };
 }
 
-/** The scripts of files, folders and patterns, in order, each once. UserError. */
+/** The scripts of files, folders and patterns, in order, each once. UsageError. */
 export function readScripts(names: readonly string[]): NamedScript[] {
   const files = [...new Set(names.flatMap(scriptFiles))];
   if (files.length > MAX_SCRIPTS)
-    throw new UserError(`${files.length} scripts are too many; at most ${MAX_SCRIPTS} at once.`);
+    throw new UsageError(`${files.length} scripts are too many; at most ${MAX_SCRIPTS} at once.`);
   return files.map(readScript);
 }
 
-/** The template of a script: the command line's, else its own. UserError. */
+/** The template of a script: the command line's, else its own. UsageError. */
 export function templateFor({ file, script }: NamedScript, asked: string | null): LoadedTemplate {
   if (asked !== null) return readTemplate(asked, process.cwd());
   if (script.template === undefined)
-    throw new UserError(`${file}: it names no template; add "template: …" to it or name one on the command line.`);
+    throw new UsageError(`${file}: it names no template; add "template: …" to it or name one on the command line.`);
   return readTemplate(script.template, dirname(file));
 }
 
-/** Refuses a payload that the template's schema would not take. UserError. */
+/** Refuses a payload that the template's schema would not take. UsageError. */
 export function requirePayload(where: string, { template }: LoadedTemplate, payload: Record<string, unknown>): void {
   const faults = payloadCheck(template.payload_schema)(payload);
   if (faults.length > 0)
     throw fileError(where, `the payload does not fit payload_schema of ${template.name}. Mend these:`, faults);
 }
 
-/** A payload file. UserError. */
+/** A payload file. UsageError. */
 export function readPayload(file: string): Record<string, unknown> {
   const value = valuesOf(textOf(file, "a payload, JSON or YAML"), file);
   return isFields(value) ? value : {};

@@ -8,7 +8,8 @@ import { EnvironmentError, readEnv } from "../../../shared/process/env.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import { startModels } from "../../models/server.ts";
 import type { Arguments } from "./arguments.ts";
-import { UserError, fileError, errorMessage } from "./user-error.ts";
+import { UsageError } from "../../../shared/process/command-line.ts";
+import { fileError, errorMessage } from "./user-error.ts";
 
 /** What a model answers: words, calls, or why there was no answer. */
 export type Answer =
@@ -92,7 +93,7 @@ function real(variables: Record<string, string | undefined>): Model {
       OPENAI_MODEL: variables["OPENAI_MODEL"],
     });
     if (env.OPENAI_MODEL === undefined)
-      throw new UserError(
+      throw new UsageError(
         "--real needs OPENAI_MODEL in the environment, and OPENAI_BASE_URL or OPENAI_API_KEY to go with it.",
       );
     return onSocket({
@@ -102,12 +103,12 @@ function real(variables: Record<string, string | undefined>): Model {
       check: "OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL",
     });
   } catch (error) {
-    throw error instanceof EnvironmentError ? new UserError(error.message) : error;
+    throw error instanceof EnvironmentError ? new UsageError(error.message) : error;
   }
 }
 
 function readRecording(file: string): Recording {
-  if (!existsSync(file)) throw new UserError(`${file}: there is no such file; write it with --record ${file}.`);
+  if (!existsSync(file)) throw new UsageError(`${file}: there is no such file; write it with --record ${file}.`);
   const value = jsonOf(file);
   if (!isRecording(value)) throw fileError(file, "this is no file of recorded answers:", recordingShape(value));
   return value;
@@ -117,7 +118,7 @@ function jsonOf(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    throw new UserError(`${file} is no valid JSON: ${errorMessage(error)}`);
+    throw new UsageError(`${file} is no valid JSON: ${errorMessage(error)}`);
   }
 }
 
@@ -161,7 +162,7 @@ function recording(model: Model, file: string): Model {
   };
 }
 
-/** The model that was asked for. `variables`: the environment. UserError. */
+/** The model that was asked for. `variables`: the environment. UsageError. */
 export async function openModel(
   { model, record }: Pick<Arguments, "model" | "record">,
   variables: Record<string, string | undefined>,

@@ -66,7 +66,7 @@ async function playTurns(conversation: TextConversation, { turns }: Script): Pro
   }
 }
 
-/** Plays a script against a template and checks its expectations. `tell` gets each line as it happens. UserError where the payload does not fit. */
+/** Plays a script against a template and checks its expectations. `tell` gets each line as it happens. UsageError where the payload does not fit. */
 export async function play(
   named: NamedScript,
   ready: LoadedTemplate,

@@ -1,15 +1,18 @@
-/** An error that the user can correct: shown as it is, without a stack. */
-export class UserError extends Error {}
+import { UsageError } from "../../../shared/process/command-line.ts";
 
 const MAX_FAULTS_SHOWN = 20;
 
 /** Faults of a file with where they are, as one sentence and a list. */
-export function fileError(file: string, what: string, faults: readonly { path: string; message: string }[]): UserError {
+export function fileError(
+  file: string,
+  what: string,
+  faults: readonly { path: string; message: string }[],
+): UsageError {
   const shown = faults
     .slice(0, MAX_FAULTS_SHOWN)
     .map((f) => `\n  ${f.path === "" ? "(all of it)" : f.path} ${f.message}`);
   const more = faults.length > MAX_FAULTS_SHOWN ? `\n  and ${faults.length - MAX_FAULTS_SHOWN} more` : "";
-  return new UserError(`${file}: ${what}${shown.join("")}${more}`);
+  return new UsageError(`${file}: ${what}${shown.join("")}${more}`);
 }
 
 const isFields = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;

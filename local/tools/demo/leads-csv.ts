@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { CsvError, parse } from "csv-parse/sync";
 import type { Client } from "../api-client.ts";
-import { StartError } from "../stack/data-folder.ts";
+import { UsageError } from "../../../shared/process/command-line.ts";
 
 /** How a row's session is held, once its lead was pushed. */
 export interface RowSession {
@@ -26,25 +26,25 @@ const MAX_ROWS = 2000;
 const HEADER_LINES = 1;
 const MAX_ISSUES_SHOWN = 20;
 
-/** Rows of CSV text. StartFault lists what is wrong, by line, before anything is started. Empty values are left out of the payload. */
+/** Rows of CSV text. UsageError lists what is wrong, by line, before anything is started. Empty values are left out of the payload. */
 export function parseRows(text: string, name: string): Row[] {
   let table: string[][];
   try {
     table = parse(text, { trim: true, skip_empty_lines: true, bom: true, relax_column_count: true });
   } catch (error) {
-    throw new StartError(`${name} is no CSV file: ${error instanceof CsvError ? error.message : String(error)}`, {
+    throw new UsageError(`${name} is no CSV file: ${error instanceof CsvError ? error.message : String(error)}`, {
       cause: error,
     });
   }
   const [header = [], ...body] = table;
   const missing = REQUIRED.filter((column) => !header.includes(column));
   if (missing.length > 0)
-    throw new StartError(
+    throw new UsageError(
       `${name} line 1: the column${missing.length > 1 ? "s" : ""} ${missing.join(", ")} missing; the first line must name request_id, customer_mobile_number, the template's variables and expected.`,
     );
-  if (body.length === 0) throw new StartError(`${name} has no rows below its header.`);
+  if (body.length === 0) throw new UsageError(`${name} has no rows below its header.`);
   if (body.length > MAX_ROWS)
-    throw new StartError(`${name} has ${body.length} rows; the demo takes at most ${MAX_ROWS}.`);
+    throw new UsageError(`${name} has ${body.length} rows; the demo takes at most ${MAX_ROWS}.`);
 
   const issues: string[] = [];
   const seen = new Set<string>();
@@ -73,7 +73,7 @@ export function parseRows(text: string, name: string): Row[] {
     };
   });
   if (issues.length > 0)
-    throw new StartError(
+    throw new UsageError(
       `${name} can't be used:\n${issues
         .slice(0, MAX_ISSUES_SHOWN)
         .map((f) => `  ${f}`)
@@ -88,7 +88,7 @@ export function readRows(path: string): Row[] {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new StartError(
+    throw new UsageError(
       `${path} can't be read (${error instanceof Error && "code" in error ? String(error.code) : "?"}).`,
       { cause: error },
     );

@@ -97,7 +97,7 @@ export const slotsTo = (
 const ceilingsOf = (merchant: SpendCeiling | null, reseller: SpendCeiling | null): SpendCeilings | null =>
   merchant || reseller ? { ...(merchant ? { merchant } : {}), ...(reseller ? { reseller } : {}) } : null;
 
-/** Reads what a rehearsal needs over the REST API, with any token that may read the template. CommandFault, ApiFailure. */
+/** Reads what a rehearsal needs over the REST API, with any token that may read the template. UsageError, ApiFailure. */
 export async function readWorld(
   client: Client,
   asked: string,

@@ -1,8 +1,9 @@
+import { commandStatus } from "../../../shared/process/command-line.ts";
 import { VARIABLES } from "../../../shared/process/variables.ts";
-import { apiClient, ApiFailure, type Client } from "../api-client.ts";
-import { CommandFault, laptop, withinReach } from "../deployment.ts";
+import { apiClient, type Client } from "../api-client.ts";
+import { laptop, withinReach } from "../deployment.ts";
 import { LAPTOP_CALLS_PER_SECOND } from "../stack/service-environment.ts";
-import { readArguments, USAGE, type Asked } from "./arguments.ts";
+import { REHEARSE, rehearsalOf, type Wanted } from "./arguments.ts";
 import { forecast } from "./forecast.ts";
 import { readWorld } from "./read-world.ts";
 import { report } from "./report.ts";
@@ -18,7 +19,7 @@ export interface CommandDeps {
 
 async function rehearsed(
   client: Client,
-  { template, to, rehearsal, calls_per_second, price_per_minute: price }: Asked,
+  { template, to, rehearsal, json, calls_per_second, price_per_minute: price }: Wanted,
   usual: number,
   print: CommandDeps["print"],
 ): Promise<void> {
@@ -33,6 +34,7 @@ async function rehearsed(
   const provider = read.plan.configuration?.calling_provider ?? "PROVIDER_ONE";
   const spend = ceilings && { ceilings, price };
   const world = { ...read, spend, calls_per_second: calls_per_second ?? learned ?? usual };
+  if (json) return print(JSON.stringify({ name, warnings, rehearsal, forecast: forecast(world, rehearsal) }, null, 2));
   if (calls_per_second === null && learned === null) {
     print(
       `No lead of the template is there to ask the deployment by, so ${usual} call${usual === 1 ? "" : "s"} per second of ${provider} ${usual === 1 ? "is" : "are"} assumed; --calls-per-second says otherwise.`,
@@ -42,21 +44,16 @@ async function rehearsed(
 }
 
 /** Runs a rehearsal; the exit code: 0, or 2 for an error that the person can correct, which is printed as one line. */
-export async function rehearse(deps: CommandDeps): Promise<number> {
-  try {
-    const asked = readArguments(deps.argv, deps.now, deps.token);
-    if (!asked) {
-      deps.print(USAGE);
-      return 0;
-    }
-    const named = asked.url !== null && asked.token !== null ? { url: asked.url, token: asked.token } : null;
-    const { url, token } = named ?? (await laptop(deps.folder));
-    const usual = named === null ? LAPTOP_CALLS_PER_SECOND : VARIABLES.PROVIDER_ONE_CALLS_PER_SECOND.default;
-    await withinReach(url, rehearsed(apiClient(url, token), asked, usual, deps.print));
-    return 0;
-  } catch (error) {
-    if (!(error instanceof CommandFault) && !(error instanceof ApiFailure)) throw error;
-    deps.print(error.message);
-    return 2;
-  }
-}
+export const rehearse = ({ argv, folder, token: own, now, print }: CommandDeps): Promise<number> =>
+  commandStatus(
+    REHEARSE,
+    argv,
+    async (asked) => {
+      const wanted = rehearsalOf(asked, now, own);
+      const named = wanted.url !== null && wanted.token !== null ? { url: wanted.url, token: wanted.token } : null;
+      const { url, token } = named ?? (await laptop(folder));
+      const usual = named === null ? LAPTOP_CALLS_PER_SECOND : VARIABLES.PROVIDER_ONE_CALLS_PER_SECOND.default;
+      await withinReach(url, rehearsed(apiClient(url, token), wanted, usual, print));
+    },
+    { out: print, err: print },
+  );

@@ -1,8 +1,9 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { UserError } from "../../../shared/process/command-line.ts";
 
-/** A fault that a person can mend: shown as one line, without a stack. */
-export class StartError extends Error {}
+/** A stack that cannot start, for a reason that a person can mend. */
+export class StartError extends UserError {}
 
 /** The data folder of a laptop installation. */
 export interface Folder {

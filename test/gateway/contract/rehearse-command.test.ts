@@ -254,6 +254,6 @@ describe("npm run rehearse", () => {
 
   test("--help says how", async () => {
     const { code, text } = await run("--help");
-    expect([code, text]).toEqual([0, expect.stringContaining("npm run rehearse -- --template <id or name>")]);
+    expect([code, text]).toEqual([0, expect.stringContaining("npm run rehearse -- --template <id|name>")]);
   });
 });

@@ -96,13 +96,13 @@ describe("npm run listen", () => {
     const nothing = await listen([file]);
     expect([nothing.code, nothing.err]).toEqual([
       1,
-      "listen: There is no program here that speaks: espeak-ng (Debian: apt install espeak-ng) or flite (Debian: apt install flite) is needed on the PATH.\n",
+      "There is no program here that speaks: espeak-ng (Debian: apt install espeak-ng) or flite (Debian: apt install flite) is needed on the PATH.\n",
     ]);
     expect(nothing.out).toContain("Yes, thank you.");
     await fakeEspeak();
     expect((await listen([file], { SPEECH: "flite" })).err).toContain("flite (Debian: apt install flite) is needed");
     expect((await listen([file], { SPEECH: "me" })).err).toContain("SPEECH must be espeak or flite");
-    expect((await listen([])).err).toContain("Usage:");
+    expect((await listen([])).err).toContain("<recording.wav> is missing");
     expect((await listen([join(folder, "none.wav")])).code).toBe(1);
     await writeFile(join(folder, "text.wav"), "hello");
     expect((await listen([join(folder, "text.wav")])).err).toContain("no WAV file");

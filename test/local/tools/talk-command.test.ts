@@ -18,7 +18,7 @@ const talk = (...args: string[]): Promise<{ code: number; said: string }> =>
 
 test.each([
   [["--help"], 0, "npm run talk -- --template"],
-  [["--tempate", "x"], 2, "Unknown option '--tempate'. See npm run talk -- --help."],
+  [["--tempate", "x"], 2, "There is no option --tempate; did you mean --template? See npm run talk -- --help."],
   [[], 2, "--template is missing"],
   [["--template", "x", "--payload", "[1"], 2, "--payload must be a JSON object, not [1."],
   [["--template", "x", "--url", "http://127.0.0.1:1"], 2, "--url needs a --token"],

@@ -94,16 +94,16 @@ describe("the command", () => {
   );
 
   test(
-    "says what is wrong with the folder or the server and exits 1",
+    "says what is wrong with the folder and exits 2",
     async () => {
       const empty = join(scratch, "empty");
       await mkdir(empty);
       const missing = await conformance(join(scratch, "nowhere"));
-      expect([missing.status, missing.stderr]).toEqual([1, expect.stringMatching(/nowhere cannot be read/)]);
+      expect([missing.status, missing.stderr]).toEqual([2, expect.stringMatching(/nowhere cannot be read/)]);
       const nothing = await conformance(empty);
-      expect([nothing.status, nothing.stderr]).toEqual([1, expect.stringMatching(/holds no \*\.json file/)]);
+      expect([nothing.status, nothing.stderr]).toEqual([2, expect.stringMatching(/holds no \*\.json file/)]);
       const none = await conformance();
-      expect([none.status, none.stderr]).toEqual([1, expect.stringMatching(/^usage:/)]);
+      expect([none.status, none.stderr]).toEqual([2, expect.stringMatching(/^<folder> is missing/)]);
     },
     RUN_TIMEOUT_MS,
   );

@@ -95,7 +95,7 @@ describe("what is not usable is said with its place, and code 2", () => {
   const bad = (name: string, text: string) => (): string[] => ["order-confirmation", files.write(name, text)];
   const rows: [string, () => string[], RegExp][] = [
     ["nothing at all", () => [], /Name a template/],
-    ["an unknown option", () => ["--fast"], /Unknown option '--fast'\. See npm run converse -- --help/],
+    ["an unknown option", () => ["--fast"], /There is no option --fast\. See npm run converse -- --help/],
     ["two templates", () => ["a.json", "b.json"], /One template at a time: a\.json and b\.json/],
     [
       "no such template",
@@ -171,7 +171,7 @@ describe("what is not usable is said with its place, and code 2", () => {
   test("help is no fault", async () =>
     expect(await run(["--help"])).toMatchObject({
       code: 0,
-      out: expect.stringContaining("npm run converse -- <template>"),
+      out: expect.stringContaining("npm run converse -- [template]"),
     }));
   test("keys keep their zeros without quotes", async () => {
     await run([

@@ -1,13 +1,16 @@
-import { readArguments, RehearsalFault } from "../../../../local/tools/rehearse/arguments.ts";
+import { readCommand, UsageError } from "../../../../shared/process/command-line.ts";
+import { REHEARSE, rehearsalOf } from "../../../../local/tools/rehearse/arguments.ts";
 
 const now = new Date("2026-11-21T12:00:00Z");
-const read = (line: string, token?: string) => readArguments(line === "" ? [] : line.split(" "), now, token);
+const read = (line: string, token?: string) =>
+  rehearsalOf(readCommand(REHEARSE, line === "" ? [] : line.split(" "))!, now, token);
 
 describe("the command line of a rehearsal", () => {
   test("defaults", () => {
     expect(read("--template reminder --leads 500")).toEqual({
       template: "reminder",
       to: null,
+      json: false,
       url: null,
       token: null,
       calls_per_second: null,
@@ -33,6 +36,7 @@ describe("the command line of a rehearsal", () => {
     ).toEqual({
       template: "x",
       to: "+14155550123",
+      json: false,
       url: "https://a.example/api",
       token: "t",
       calls_per_second: 0,
@@ -51,7 +55,6 @@ describe("the command line of a rehearsal", () => {
     expect(read("--template x --leads 1 --url https://a.example", "from the environment")).toMatchObject({
       token: "from the environment",
     });
-    expect(read("--help")).toBeNull();
   });
 
   test.each([
@@ -71,10 +74,10 @@ describe("the command line of a rehearsal", () => {
     ["--template x --leads 1 --to 12345", /--to must be a phone number/],
     ["--template x --leads 1 --url calls.example.com", /--url must be the API's address/],
     ["--template x --leads 1 --url https://a.example", /--url needs a token/],
-    ["--template x --leads 1 --fast", /Unknown option '--fast'.*--help/],
+    ["--template x --leads 1 --fast", /There is no option --fast.*--help/],
     ["--template x --leads 1 more", /--help/],
   ])("%s", (line, said) => {
-    expect(() => read(line)).toThrow(RehearsalFault);
+    expect(() => read(line)).toThrow(UsageError);
     expect(() => read(line)).toThrow(said);
   });
 });

@@ -1,0 +1,71 @@
+import { command } from "../../shared/process/command-line.ts";
+import { ENGINES } from "../../shared/process/variables.ts";
+
+/** `npm start` and `npm run start:split`. */
+export const START = command({
+  name: "start",
+  about: "Starts callagent with simulated carriers, people and models on this machine, until Ctrl-C.",
+  options: {
+    fresh: { kind: "flag", about: "starts with empty data" },
+    split: { kind: "flag", about: "one process per service over NATS" },
+    engine: {
+      kind: "enum",
+      values: ENGINES,
+      default: "relay",
+      about: "how conversations are held: by the carrier's speech (relay), or over real sound",
+    },
+  },
+  notes: "Variables: CALLAGENT_DATA, HTTP_PORT, MEDIA_PORT, CARRIER_PORT and more in docs/configuration.md.",
+});
+
+/** `npm run demo`. */
+export const DEMO = command({
+  name: "demo",
+  about: "Calls the leads of a CSV file with simulated carriers, people and models, and checks how each ended.",
+  operands: [{ name: "leads.csv" }],
+  options: {
+    carrier: {
+      kind: "enum",
+      values: ["twilio", "plivo", "telnyx", "all"],
+      default: "twilio",
+      about: "the simulated carrier; all: by turns",
+    },
+    engine: { kind: "enum", values: ENGINES, default: "relay", about: "how conversations are held" },
+    rtc: { kind: "flag", about: "ten clients join sessions instead; in LiveKit rooms where LIVEKIT_URL is set" },
+    json: { kind: "flag", about: "prints how each lead ended for machines" },
+  },
+  notes:
+    "Without a file the leads of local/tools/sample/leads.csv are called. Status 1: a lead ended otherwise than expected.",
+});
+
+/** `npm run listen`. */
+export const LISTEN = command({
+  name: "listen",
+  about: "Turns a recording of the simulators, whose words are tones, into one that a person can listen to.",
+  operands: [{ name: "recording.wav", needed: true }, { name: "out.wav" }],
+  options: {
+    language: { kind: "text", value: "code", default: "en", about: "language of the voices, such as en or de" },
+    json: { kind: "flag", about: "prints the words with their times for machines" },
+  },
+  notes: "SPEECH=espeak or flite chooses who speaks.",
+});
+
+/** `npm run talk`. */
+export const TALK = command({
+  name: "talk",
+  about:
+    "Pushes a test lead (RTC_TEST: no phone, no analytics) and prints the link of a page on which you talk to the template's agent.",
+  options: {
+    template: { kind: "text", value: "id|name", needed: true, about: "the template whose agent you talk to" },
+    payload: {
+      kind: "text",
+      value: "json",
+      default: "{}",
+      about: "values of its variables; made-up ones stand for those that it requires",
+    },
+    merchant: { kind: "text", value: "id", about: "whose lead it is, where the template is a reseller's" },
+    url: { kind: "text", value: "url", about: "a deployment's API; absent: the callagent that npm start runs here" },
+    token: { kind: "text", value: "t", about: "a token of it, or CALLAGENT_TOKEN in the environment" },
+    json: { kind: "flag", about: "prints the link for machines" },
+  },
+});
