@@ -7,6 +7,10 @@ export const START = command({
   about: "Starts callagent with simulated carriers, people and models on this machine, until Ctrl-C.",
   options: {
     fresh: { kind: "flag", about: "starts with empty data" },
+    real: {
+      kind: "flag",
+      about: "uses the models of OPENAI_…, STT_…, TTS_… and REALTIME_… in the environment, which may cost money",
+    },
     split: { kind: "flag", about: "one process per service over NATS" },
     engine: {
       kind: "enum",
@@ -31,6 +35,10 @@ export const DEMO = command({
       about: "the simulated carrier; all: by turns",
     },
     engine: { kind: "enum", values: ENGINES, default: "relay", about: "how conversations are held" },
+    real: {
+      kind: "flag",
+      about: "uses the models of OPENAI_…, STT_…, TTS_… and REALTIME_… in the environment, which may cost money",
+    },
     rtc: { kind: "flag", about: "ten clients join sessions instead; in LiveKit rooms where LIVEKIT_URL is set" },
     json: { kind: "flag", about: "prints how each lead ended for machines" },
   },

@@ -9,7 +9,9 @@ import { sessionRows } from "./demo/session-rows.ts";
 import { asExpected, ending, isDone, runRows, type Progress } from "./demo/lead-run.ts";
 import { openScreen } from "./demo/progress-screen.ts";
 import { startRecordingSink, type RecordingSink } from "./sink/recording-sink.ts";
+import { modelsSaid } from "./console/banner.ts";
 import { openFolder } from "./stack/data-folder.ts";
+import { modelsInUse, realModels, type ModelsInUse } from "./stack/model-choice.ts";
 import { freePort } from "./stack/ports.ts";
 import { seed, type Sample } from "./sample/seed.ts";
 import { startStack, type Stack } from "./stack/stack.ts";
@@ -121,25 +123,27 @@ const livekit = (): Record<string, string> =>
   );
 
 /** What stands in for the world, in words. */
-function standIns({ carrier, engine, rtc }: Asked<typeof DEMO>["values"]): string {
+function standIns({ carrier, engine, rtc }: Asked<typeof DEMO>["values"], models: ModelsInUse): string {
   const how =
     engine === "relay" ? `time runs ${TIME_SCALE} times faster for them` : `${engine}: real sound, in real time`;
   return rtc
     ? `ten clients join sessions ${"LIVEKIT_URL" in livekit() ? "in LiveKit rooms" : "over its WebSocket"}, in real time`
-    : `simulated carriers (${carrier}), people and model (${how})`;
+    : `simulated carriers (${carrier}), people (${how}); ${modelsSaid(models)}`;
 }
 
 async function run({ values, operands: [file = SHIPPED] }: Asked<typeof DEMO>): Promise<boolean> {
   const { engine, rtc, json, carrier } = values;
+  const models = values.real ? realModels(process.env) : {};
   const given = rtc ? [] : readRows(file);
   const print = (line: string): void => (json ? undefined : console.log(line));
   const path = mkdtempSync(join(tmpdir(), "callagent-demo-"));
   const folder = openFolder(path, false);
-  print(`starting callagent: ${standIns(values)} …`);
+  print(`starting callagent: ${standIns(values, modelsInUse(models))} …`);
   const starting = startStack({
     folder,
     split: false,
     engine,
+    realModels: models,
     httpPort: await freePort(),
     mediaPort: await freePort(),
     carrierPort: await freePort(),

@@ -1,18 +1,23 @@
 import { join } from "node:path";
-import { runCommand, type Asked } from "../../shared/process/command-line.ts";
+import { styleText } from "node:util";
+import { runCommand, UsageError, type Asked } from "../../shared/process/command-line.ts";
 import { START } from "./commands.ts";
-import { lockFolder, openFolder, StartError, type Folder } from "./stack/data-folder.ts";
+import { lockFolder, openFolder, type Folder } from "./stack/data-folder.ts";
 import { callsUnderWay, followLedger } from "./console/ledger-stream.ts";
-import { fromLedger, fromLog } from "./console/console-lines.ts";
+import { banner } from "./console/banner.ts";
+import { consoleLines } from "./console/console-lines.ts";
 import { passedVariables } from "./stack/own-variables.ts";
 import { freePort, wantedPort } from "./stack/ports.ts";
-import { openTalkDoor } from "./talk/talk-door.ts";
+import { modelsInUse, realModels } from "./stack/model-choice.ts";
+import { openTalkDoor, talkAddress } from "./talk/talk-door.ts";
 import { apiClient, login } from "./api-client.ts";
-import { seed, shellVariables, type Sample } from "./sample/seed.ts";
+import { seed, shellVariables } from "./sample/seed.ts";
 import { startStack, type Stack, type StackOptions } from "./stack/stack.ts";
 import { ROOT } from "./stack/project-root.ts";
 
-const DEFAULT_PORTS = { http: 3000, media: 3001, carrier: 3010 };
+const DEFAULT_PORTS = { HTTP_PORT: 3000, MEDIA_PORT: 3001, CARRIER_PORT: 3010 };
+const LAST_PORT = 65_535;
+const CARRIERS_SAID = "simulated Twilio, Plivo and Telnyx: no real phone rings";
 const RETRY_OFFSET_SECONDS = 10;
 const DEFAULT_TIME_SCALE = 3;
 /** Calls get this long to end where SHUTDOWN_GRACE_SECONDS is not set. */
@@ -24,35 +29,14 @@ const SAME_MS = 300;
 /** Exit status of who was told twice to end: 128 and the number of SIGINT. */
 const ENDED_AT_ONCE = 130;
 
-const setting = (name: string, fallback: number): number => {
+const setting = (name: string, fallback: number, most = Infinity): number => {
   const value = Number(process.env[name] ?? fallback);
-  if (!Number.isFinite(value) || value < 0)
-    throw new StartError(`${name} must be a number, not "${process.env[name]}".`);
+  if (!(value >= 0 && value <= most))
+    throw new UsageError(
+      `${name} must be a number${most === Infinity ? "" : ` from 0 to ${most}`}, not "${process.env[name]}".`,
+    );
   return value;
 };
-
-function banner(stack: Stack, sample: Sample, talk: string): string {
-  const [first] = sample.templates;
-  return [
-    "",
-    "callagent is running",
-    `  base URL             ${stack.baseUrl}`,
-    `  docs                 ${stack.httpUrl}/docs`,
-    `  talk to the agent    ${talk}   (in a browser on this machine)`,
-    `  admin                ${stack.secrets.admin_email}  password ${stack.secrets.admin_password}`,
-    `  reseller_id          ${sample.reseller_id}`,
-    `  merchant_id          ${sample.merchant_id}`,
-    ...sample.templates.flatMap((t) => [
-      `  template_id          ${t.id}  (${t.name})`,
-      `  configuration_id     ${t.configuration_id}`,
-    ]),
-    `  webhook secret       ${sample.webhook_secret}`,
-    `  carrier's ledger     ${stack.carrierUrl}/ledger   (simulated: no real phone rings)`,
-    "",
-    `  The last two digits of a number choose who answers: 01 confirms, 02 reschedules, 06 busy … (docs/tools.md). Ctrl-C lets calls end and stops everything.`,
-    first ? "" : "  no sample template was made",
-  ].join("\n");
-}
 
 function openData(fresh: boolean): Folder {
   const folder = openFolder(process.env["CALLAGENT_DATA"] ?? join(ROOT, ".callagent"), false);
@@ -61,15 +45,19 @@ function openData(fresh: boolean): Folder {
   return folder;
 }
 
-const wantedPorts = async (): Promise<Pick<StackOptions, "httpPort" | "mediaPort" | "carrierPort">> => ({
-  httpPort: await wantedPort(setting("HTTP_PORT", DEFAULT_PORTS.http), "HTTP_PORT", "the API"),
-  mediaPort: await wantedPort(setting("MEDIA_PORT", DEFAULT_PORTS.media), "MEDIA_PORT", "calls' WebSockets"),
-  carrierPort: await wantedPort(
-    setting("CARRIER_PORT", DEFAULT_PORTS.carrier),
-    "CARRIER_PORT",
-    "the simulated carrier",
-  ),
-});
+/** Port 0: a free one. */
+async function wantedPorts(): Promise<Pick<StackOptions, "httpPort" | "mediaPort" | "carrierPort">> {
+  const port = async (name: keyof typeof DEFAULT_PORTS, purpose: string): Promise<number> =>
+    wantedPort(setting(name, DEFAULT_PORTS[name], LAST_PORT), name, purpose);
+  const ports = {
+    httpPort: await port("HTTP_PORT", "the API"),
+    mediaPort: await port("MEDIA_PORT", "calls' WebSockets"),
+    carrierPort: await port("CARRIER_PORT", "the simulated carrier"),
+  };
+  if (new Set(Object.values(ports)).size < 3)
+    throw new UsageError("HTTP_PORT, MEDIA_PORT and CARRIER_PORT must be three different ports.");
+  return ports;
+}
 
 const print = (line: string | null): void => {
   if (line) console.log(line);
@@ -99,20 +87,37 @@ async function stopPolitely(stack: Stack, graceSeconds: number): Promise<void> {
   await stack.stop((graceSeconds + LAST_SECONDS) * 1000);
 }
 
-async function run({ values: { fresh, split, engine } }: Asked<typeof START>): Promise<void> {
-  const env = passedVariables(process.env);
-  const folder = openData(fresh);
-  const stopped = new AbortController();
-  const graceSeconds = setting("SHUTDOWN_GRACE_SECONDS", DEFAULT_GRACE_SECONDS);
+/** Starts the stack as it was asked for, with what its banner says of it. */
+async function begin(
+  { split, engine, real }: Asked<typeof START>["values"],
+  folder: Folder,
+  graceSeconds: number,
+  observer: Pick<StackOptions, "onLog" | "onDeath">,
+) {
+  const { passed, unused } = passedVariables(process.env, real);
+  const models = real ? realModels(process.env) : {};
+  const talkPort = await freePort();
   const starting = startStack({
     folder,
     split,
     engine,
+    realModels: models,
     ...(await wantedPorts()),
     timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE),
     seed: process.env["SIM_SEED"] ?? "callagent",
-    env: { ...env, SHUTDOWN_GRACE_SECONDS: String(graceSeconds) },
-    onLog: (line) => print(fromLog(line, new Date())),
+    env: { ...passed, SHUTDOWN_GRACE_SECONDS: String(graceSeconds), TALK_PAGE_URL: talkAddress(talkPort) },
+    ...observer,
+  });
+  return { starting, talkPort, facts: { engine, unused, carriers: CARRIERS_SAID, models: modelsInUse(models) } };
+}
+
+async function run({ values }: Asked<typeof START>): Promise<void> {
+  const folder = openData(values.fresh);
+  const stopped = new AbortController();
+  const graceSeconds = setting("SHUTDOWN_GRACE_SECONDS", DEFAULT_GRACE_SECONDS);
+  const lines = consoleLines({ zone: "local", paint: (format, text) => styleText(format, text) });
+  const { starting, talkPort, facts } = await begin(values, folder, graceSeconds, {
+    onLog: (line) => print(lines.fromLog(line, new Date())),
     onDeath: (reason) => {
       if (!stopped.signal.aborted) console.error(`! ${reason}; it is started again`);
     },
@@ -139,9 +144,10 @@ async function run({ values: { fresh, split, engine } }: Asked<typeof START>): P
   if (stopped.signal.aborted) return;
   const { admin_email, admin_password } = stack.secrets;
   const asAdmin = async () => apiClient(stack.baseUrl, await login(stack.baseUrl, admin_email, admin_password));
-  const door = await openTalkDoor(asAdmin, sample, await freePort());
-  console.log(banner(stack, sample, door.url));
-  const ledger = followLedger(stack.carrierUrl, (entry) => print(fromLedger(entry)));
+  const door = await openTalkDoor(asAdmin, sample, talkPort);
+  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  console.log(banner({ ...facts, stack, sample, talk: door.url, logFile: folder.at("callagent.log"), zone }));
+  const ledger = followLedger(stack.carrierUrl, (entry) => print(lines.fromLedger(entry)));
   stopped.signal.addEventListener("abort", () => {
     ledger.stop();
     door.close();

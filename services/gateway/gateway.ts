@@ -12,6 +12,7 @@ import { carrierCallbacks } from "./carrier-callbacks.ts";
 import { corsHeaders, originsOf, preflightHeaders } from "./http/cors.ts";
 import { doorway, isDoorPath, type Doorway } from "./session-page/doorway.ts";
 import { sessionPage } from "./session-page/session-page.ts";
+import { homePage } from "./docs/home-page.ts";
 import { DOCS_POLICY, docsPage } from "./docs/html-page.ts";
 import { endpoint } from "./api/endpoint.ts";
 import { itemResultsEndpoint } from "./api/item-results.ts";
@@ -69,15 +70,17 @@ function healthHandlers(
   mayKnow: (exchange: Exchange) => Promise<boolean>,
 ): Record<string, Handler> {
   const ready = readiness(ROUTES, bus, deps.clock, visible, notices);
+  const answerReady: Handler = async (exchange) => {
+    const found = await ready();
+    const shown = (await mayKnow(exchange)) ? found : { status: found.status };
+    answerJson(exchange.res, found.status === "not_ready" ? statusOf("DEPENDENCY_DOWN", "plain") : 200, shown);
+  };
   return {
     ...withHead("/health/live", async ({ res }) => {
       answerJson(res, 200, { status: "live" });
     }),
-    ...withHead("/health/ready", async (exchange) => {
-      const found = await ready();
-      const shown = (await mayKnow(exchange)) ? found : { status: found.status };
-      answerJson(exchange.res, found.status === "not_ready" ? statusOf("DEPENDENCY_DOWN", "plain") : 200, shown);
-    }),
+    ...withHead("/health/ready", answerReady),
+    ...withHead("/health", answerReady),
   };
 }
 
@@ -179,6 +182,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
     api,
     root: {
       ...healthHandlers(deps, bus, visible, notices, operators(who, limits)),
+      ...homePage(deps.env),
       ...documentation(deps.env.PUBLIC_HTTP_URL),
       ...livekitWebhook(deps, bus, limits, refused),
       ...sessionPage(deps.env, limits, refused),

@@ -1,4 +1,5 @@
 import { CALLING_VARIABLES } from "./calling-variables.ts";
+import { GATEWAY_VARIABLES } from "./gateway-variables.ts";
 import { KEY_VARIABLES } from "./key-variables.ts";
 import { ROOM_VARIABLES } from "./room-variables.ts";
 
@@ -96,22 +97,7 @@ export const VARIABLES = {
   MEDIA_PORT: { ...PORT, default: 3001, doc: "port of the conversation service's WebSocket server" },
   PUBLIC_WS_URL: { kind: "url", default: "ws://127.0.0.1:3001", doc: "how carriers reach the WebSocket server" },
   ...ROOM_VARIABLES,
-  TRUST_PROXY: {
-    kind: "boolean",
-    default: false,
-    doc: "the gateway is behind a trusted proxy: take the client address from the last entry of X-Forwarded-For",
-  },
-  CORS_ORIGINS: {
-    kind: "text",
-    doc: "origins whose web pages may use the API, separated by commas (https://app.example.com); empty: none",
-  },
-  API_RATE_LIMIT_PER_MINUTE: {
-    kind: "integer",
-    min: 0,
-    max: 1_000_000,
-    default: 60_000,
-    doc: "units a minute of each merchant (all its tokens and people), reseller and admin, over all gateways; a request costs one or more (docs/api.md); 0: no limit",
-  },
+  ...GATEWAY_VARIABLES,
   ADMIN_EMAIL: { kind: "text", doc: "e-mail of the first admin, created at first start" },
   ADMIN_PASSWORD: { ...SECRET, doc: "password of the first admin; at least 12 characters" },
   ...KEY_VARIABLES,

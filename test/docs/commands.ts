@@ -68,6 +68,7 @@ const wrongWithDocker = (args: readonly string[]): string[] =>
 const OTHER_ENDPOINTS = new Set([
   "GET /health/live",
   "GET /health/ready",
+  "GET /health",
   "GET /docs",
   "GET /openapi.json",
   "POST /livekit/webhook",

@@ -43,7 +43,7 @@ describe("npm start on a fresh machine", () => {
   test(
     "starts, says what one needs, walks the README's walkthrough, survives a restart, starts fresh",
     async () => {
-      const env = await newcomerEnv();
+      const env: Record<string, string> = { ...(await newcomerEnv()), OPENAI_API_KEY: "sk-never-used" };
       const first = await startAsNewcomer(env);
       for (const said of [
         "base URL",
@@ -55,9 +55,17 @@ describe("npm start on a fresh machine", () => {
         "template_id",
         "configuration_id",
         "carrier's ledger",
+        "relay: the carrier's speech",
+        "simulated Twilio, Plivo and Telnyx",
+        "language model: simulated",
+        "OPENAI_API_KEY: --real uses them",
+        join(env["CALLAGENT_DATA"] ?? "", "callagent.log"),
       ])
         expect(first.output()).toContain(said);
       expect((await fetch(value(first, "docs"))).status).toBe(200);
+      const home = await (await fetch(value(first, "in a browser"))).text();
+      for (const leads of ["/docs", "/health/ready", value(first, "talk to the agent").replace(/\/$/, "")])
+        expect(home).toContain(`href="${leads}"`);
 
       const door = value(first, "talk to the agent");
       const page = await (await fetch(door)).text();
@@ -90,6 +98,10 @@ describe("npm start on a fresh machine", () => {
         "finished    rescheduled",
       ])
         expect(first.output()).toContain(line);
+
+      // a pipe gets no colours, and no line a whole number
+      for (const not of ["\u001b[", "+14155552"]) expect(first.output()).not.toContain(not);
+      expect(first.output()).toMatch(/^\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d {2}lead [0-9a-f]{8} {2}ringing/m);
 
       const { children } = JSON.parse(readFileSync(join(env["CALLAGENT_DATA"]!, "run.json"), "utf8")) as {
         children: Record<string, number>;
@@ -154,6 +166,19 @@ describe("npm start on a fresh machine", () => {
         `Port ${env["HTTP_PORT"]} (the API) is taken: stop the program that uses it, or choose another with HTTP_PORT=<port>.`,
       );
       taken.close();
+    },
+    LONG_MS,
+  );
+
+  test.each([
+    ["HTTP_PORT", "99999", 'HTTP_PORT must be a number from 0 to 65535, not "99999".'],
+    ["MEDIA_PORT", "same", "HTTP_PORT, MEDIA_PORT and CARRIER_PORT must be three different ports."],
+  ])(
+    "%s=%s is named in one line",
+    async (name, port, said) => {
+      const env = await newcomerEnv();
+      const r = runScript("local/tools/start.ts", [], { ...env, [name]: port === "same" ? env["HTTP_PORT"]! : port });
+      expect([await r.ended, r.output().trim()]).toEqual([2, said]);
     },
     LONG_MS,
   );

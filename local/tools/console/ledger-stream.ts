@@ -4,6 +4,8 @@ export interface LedgerEntry {
   at: string;
   kind: string;
   call_sid?: string;
+  /** The attempt that the call is of, `<lead_id>.<claim_no>`; null where the carrier was told none. */
+  reference?: string | null;
   to?: string;
   text?: string;
   by?: string;

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { UserError } from "../../../shared/process/command-line.ts";
 
 /** A stack that cannot start, for a reason that a person can mend. */
@@ -10,6 +10,7 @@ export interface Folder {
   path: string;
   /** Path of something inside. */
   at(name: string): string;
+  /** null: it is not there. StartError where it is torn. */
   readJson<T>(name: string): T | null;
   /** Written whole or not at all, readable by the owner only. */
   writeJson(name: string, value: unknown): void;
@@ -24,11 +25,18 @@ const OWNER_FOLDER = 0o700;
 /** All that an installation leaves in its folder, but for the file that says that it runs, and its log. */
 const CONTENTS = ["store", "recordings", "bus", "secrets.json", "sample.json", "sample.env", "ledger.ndjson"];
 
-/** Opens (and makes) the folder; `fresh` empties it first. StartFault when it can't be written. */
+/** One folder after the other: mkdir's own recursion never ends below /proc (Node 24). */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path, { mode: OWNER_FOLDER });
+}
+
+/** Opens (and makes) the folder; `fresh` empties it first. StartError when it can't be written. */
 export function openFolder(path: string, fresh: boolean): Folder {
   try {
     if (fresh) for (const name of CONTENTS) rmSync(join(path, name), { recursive: true, force: true });
-    mkdirSync(path, { recursive: true, mode: OWNER_FOLDER });
+    makeFolder(resolve(path));
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new StartError(
@@ -44,7 +52,16 @@ export function openFolder(path: string, fresh: boolean): Folder {
   return {
     path,
     at,
-    readJson: <T>(name: string) => (existsSync(at(name)) ? (JSON.parse(readFileSync(at(name), "utf8")) as T) : null),
+    readJson: <T>(name: string) => {
+      if (!existsSync(at(name))) return null;
+      try {
+        return JSON.parse(readFileSync(at(name), "utf8")) as T;
+      } catch (error) {
+        throw new StartError(`${at(name)} is no valid JSON: delete it, or start with empty data by --fresh.`, {
+          cause: error,
+        });
+      }
+    },
     writeJson: (name, value) => writeText(name, `${JSON.stringify(value, null, 2)}\n`),
     writeText,
     remove: (name) => rmSync(at(name), { force: true }),
@@ -93,9 +110,18 @@ export function ownRun(): RunFile {
   return { pid: process.pid, ...(typeof began === "string" ? { began } : {}) };
 }
 
+/** Who says that it uses the folder; null: nobody, or a file that was torn by the end of whoever wrote it. */
+function runningIn(folder: Folder): RunFile | null {
+  try {
+    return folder.readJson<RunFile>("run.json");
+  } catch {
+    return null;
+  }
+}
+
 /** Makes sure that one stack at a time uses the folder. */
 export function lockFolder(folder: Folder): void {
-  const other = folder.readJson<RunFile>("run.json");
+  const other = runningIn(folder);
   if (other && other.pid !== process.pid && isRunning(other)) {
     throw new StartError(
       `Another callagent (process ${other.pid}) is using ${folder.path}: stop it, or name another folder with CALLAGENT_DATA.`,

@@ -1,4 +1,5 @@
 import { VARIABLES } from "../../../shared/process/variables.ts";
+import { firstVariableOf } from "./model-choice.ts";
 import { StartError } from "./data-folder.ts";
 
 /** Which variables of the configuration a person's `npm start` takes: every one of shared/process/variables.ts is in exactly one of these. */
@@ -7,18 +8,12 @@ export interface OwnVariables {
   passed: Record<string, string>;
   /** Lines that say which can't be taken, and why. */
   refused: string[];
+  /** Variables of models, which --real alone uses. */
+  unused: string[];
 }
 
 /** `npm start` reads these itself: ports, the database, the models in place of the simulated ones (service-environment.ts). */
-const TAKEN: ReadonlySet<string> = new Set([
-  "HTTP_PORT",
-  "MEDIA_PORT",
-  "MONGODB_URI",
-  "LOG_LEVEL",
-  "OPENAI_API_KEY",
-  "OPENAI_BASE_URL",
-  "OPENAI_MODEL",
-]);
+const TAKEN: ReadonlySet<string> = new Set(["HTTP_PORT", "MEDIA_PORT", "MONGODB_URI", "LOG_LEVEL"]);
 
 const SIMULATED =
   "its carriers are simulated and no real phone rings; start the services by themselves for a real account";
@@ -47,50 +42,46 @@ const REFUSED: Readonly<Record<string, string>> = {
   PLIVO_: SIMULATED,
   TELNYX_: SIMULATED,
   ENGINE_DEFAULT: "choose it with --engine",
+  TALK_PAGE_URL: "it has a page of its own",
   RECORDINGS_DIR: "recordings lie in the data folder; choose that with CALLAGENT_DATA",
   CRASH_AT: "it is a switch of the tests",
 };
 
-/** Models of a kind are taken together, from the address of the first on. */
-const MODELS: Readonly<Record<string, string>> = {
-  OPENAI_: "OPENAI_API_KEY",
-  STT_: "STT_BASE_URL",
-  TTS_: "TTS_BASE_URL",
-  REALTIME_: "REALTIME_BASE_URL",
-};
-
-const beginningOf = (name: string, of: Readonly<Record<string, string>>): string | undefined =>
-  Object.keys(of).find((beginning) => (beginning.endsWith("_") ? name.startsWith(beginning) : name === beginning));
+const beginningOf = (name: string): string | undefined =>
+  Object.keys(REFUSED).find((beginning) => (beginning.endsWith("_") ? name.startsWith(beginning) : name === beginning));
 
 function refusalOf(name: string, env: Readonly<Record<string, string | undefined>>): string | null {
-  const beginning = beginningOf(name, REFUSED);
+  const beginning = beginningOf(name);
   if (beginning !== undefined) return `${name}: ${REFUSED[beginning]}`;
-  const first = MODELS[beginningOf(name, MODELS) ?? ""];
+  const first = firstVariableOf(name);
   return first !== undefined && !env[first]
     ? `${name}: it needs ${first}; without it the simulated model is used`
     : null;
 }
 
-/** What of a person's environment goes to the services, and what can't; an empty variable counts as unset. */
-export function ownVariables(env: Readonly<Record<string, string | undefined>>): OwnVariables {
+/** What of a person's environment goes to the services, and what can't; an empty variable counts as unset. `real`: models too. */
+export function ownVariables(env: Readonly<Record<string, string | undefined>>, real: boolean): OwnVariables {
   const passed: Record<string, string> = {};
   const refused: string[] = [];
+  const unused: string[] = [];
   for (const name of Object.keys(VARIABLES)) {
     const value = env[name];
     if (value === undefined || value.trim() === "") continue;
+    const isModel = firstVariableOf(name) !== undefined;
     const refusal = refusalOf(name, env);
-    if (refusal !== null) refused.push(refusal);
-    else if (!TAKEN.has(name)) passed[name] = value;
+    if (isModel && !real) unused.push(name);
+    else if (refusal !== null) refused.push(refusal);
+    else if (!isModel && !TAKEN.has(name)) passed[name] = value;
   }
-  return { passed, refused };
+  return { passed, refused, unused };
 }
 
-/** The variables for the services. StartError names each that can't be taken. */
-export function passedVariables(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const { passed, refused } = ownVariables(env);
-  if (refused.length > 0)
+/** What `ownVariables` says. StartError names each variable that can't be taken. */
+export function passedVariables(env: Readonly<Record<string, string | undefined>>, real: boolean): OwnVariables {
+  const own = ownVariables(env, real);
+  if (own.refused.length > 0)
     throw new StartError(
-      `npm start does not take these variables; unset them:\n${refused.map((line) => `  ${line}`).join("\n")}`,
+      `npm start does not take these variables; unset them:\n${own.refused.map((line) => `  ${line}`).join("\n")}`,
     );
-  return passed;
+  return own;
 }

@@ -27,7 +27,7 @@ export async function freePort(): Promise<number> {
   throw new StartError("This machine has no free port.");
 }
 
-/** `port` if it is free, a free one if it is 0; StartFault saying which variable to change otherwise. */
+/** `port` if it is free, a free one if it is 0; StartError saying which variable to change otherwise. */
 export async function wantedPort(port: number, variable: string, purpose: string): Promise<number> {
   if (port === 0) return freePort();
   return (

@@ -36,6 +36,8 @@ export interface StackOptions extends ChildObserver {
   between?: Between;
   /** The engine of conversations whose template and configuration name none; absent: relay, whose speech can run faster than the clock. */
   engine?: Engine;
+  /** Variables of the models that stand in place of the simulated ones; absent: none do. */
+  realModels?: Readonly<Record<string, string>>;
   /** The tree that a child of a split stack runs from, asked at each of its starts; absent: this one. With it the bus is open to all. */
   treeOf?: (child: string) => string;
   /** Files and sockets that each service process may have open; absent: as many as this one. */
@@ -146,6 +148,7 @@ async function startAll(
     recordings: o.folder.at("recordings"),
     secrets,
     engine: o.engine ?? "relay",
+    real: o.realModels ?? {},
     extra: o.env ?? {},
   });
   await startServices(group, o, backing.mongo, env);

@@ -40,6 +40,9 @@ export interface TalkDoor {
   close(): void;
 }
 
+/** Its address, on a port of this machine. */
+export const talkAddress = (port: number): string => `http://${HOST}:${port}/`;
+
 /** Opens it on a port of this machine. */
 export async function openTalkDoor(client: () => Promise<Client>, sample: Sample, port: number): Promise<TalkDoor> {
   const host = `${HOST}:${port}`;
@@ -71,5 +74,5 @@ export async function openTalkDoor(client: () => Promise<Client>, sample: Sample
   });
   // the product's end is waited for, not a browser's connection to this page
   server.unref();
-  return { url: `http://${host}/`, close: () => server.closeAllConnections() };
+  return { url: talkAddress(port), close: () => server.closeAllConnections() };
 }

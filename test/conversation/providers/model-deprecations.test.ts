@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { LAPTOP_MODEL } from "../../../local/tools/stack/service-environment.ts";
+import { LAPTOP_MODEL } from "../../../local/tools/stack/model-choice.ts";
 import { ROOT } from "../../../local/tools/stack/project-root.ts";
 import {
   DEPRECATIONS,

@@ -206,7 +206,6 @@ describe("unknown endpoints and methods", () => {
     ]);
   });
   test.each([
-    "/",
     "/leads",
     "/gateway/listAliases",
     "/gateway/list-aliases",

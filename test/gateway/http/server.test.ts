@@ -47,6 +47,26 @@ describe("documentation", () => {
   });
 });
 
+describe("the page at the root", () => {
+  test("leads to the documentation and health, without script or foreign source", async () => {
+    const answer = await http.ask("GET", "/", { origin: true, token: null });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    for (const to of ["/docs", "/openapi.json", "/health/ready"]) expect(answer.text).toContain(`href="${to}"`);
+    expect(answer.text).not.toContain("Talk to an agent");
+    expect(answer.text).not.toMatch(/<script|src=|@import|url\(/);
+    expect(answer.headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; frame-ancestors 'none'/,
+    );
+  });
+  test("/health says what /health/ready says", async () => {
+    const [short, long] = [
+      await http.ask("GET", "/health", { origin: true, token: null }),
+      await http.ask("GET", "/health/ready", { origin: true, token: null }),
+    ];
+    expect([short.status, short.body]).toEqual([long.status, long.body]);
+  });
+});
+
 describe("every answer", () => {
   test.each([
     ["/health/live", true],

@@ -24,6 +24,15 @@ describe("a start with --fresh", () => {
   });
 });
 
+test("a file that is torn is named, with what to do", () => {
+  const data = folder();
+  writeFileSync(data.at("secrets.json"), "{");
+  expect(() => data.readJson("secrets.json")).toThrow(/secrets\.json is no valid JSON: delete it, or .*--fresh/);
+});
+
+test("a folder that no system can make is refused at once", () =>
+  expect(() => openFolder("/proc/nope/data", false)).toThrow(/\/proc\/nope\/data can't be written .*CALLAGENT_DATA/));
+
 describe("the lock of a folder", () => {
   const other = async (work: (pid: number) => void): Promise<void> => {
     const child = spawn(process.execPath, ["-e", "process.stdin.resume()"], { stdio: ["pipe", "ignore", "ignore"] });
@@ -35,6 +44,13 @@ describe("the lock of a folder", () => {
       await once(child, "exit");
     }
   };
+
+  test("is not held by a file that was torn when the machine went down", () => {
+    const data = folder();
+    writeFileSync(data.at("run.json"), '{"pid": 12');
+    lockFolder(data);
+    expect(data.readJson("run.json")).toEqual(ownRun());
+  });
 
   test("refuses a second start while the first runs", () =>
     other((pid) => {
