@@ -18,7 +18,8 @@ const RATE = ROOM_RATE;
 const FRAME_MS = 10;
 const FRAME = (RATE * FRAME_MS) / 1000;
 const TOPIC = "callagent";
-const SOURCE_QUEUE_MS = 40;
+/** Sound goes out as it comes, as a microphone's does. */
+const SOURCE_QUEUE_MS = 0;
 /** Bits a second: so that the simulators' tones survive. */
 const BITRATE = 96_000n;
 
@@ -43,7 +44,7 @@ function framesOf(text: string): Int16Array[] {
   });
 }
 
-/** Publishes a microphone in a room that was entered. `hears`: gives it sound of RATE, which goes out at once. */
+/** Publishes a microphone in a room that was entered. `hears`: gives it sound of RATE in whole frames of 10 ms, which goes out at once. */
 export async function microphoneIn(room: Room): Promise<{ local: LocalParticipant; hears(pcm: Int16Array): void }> {
   const source = new AudioSource(RATE, 1, SOURCE_QUEUE_MS);
   const options = new TrackPublishOptions({
@@ -54,9 +55,16 @@ export async function microphoneIn(room: Room): Promise<{ local: LocalParticipan
   const local = room.localParticipant;
   if (!local) throw new Error("not in the room");
   await local.publishTrack(LocalAudioTrack.createAudioTrack("microphone", source), options);
+  let given = Promise.resolve();
+  const give = (pcm: Int16Array): void => {
+    // one after the other: the library takes each in a task of its own
+    given = given.then(() => source.captureFrame(new AudioFrame(pcm, RATE, 1, FRAME)).catch(() => undefined));
+  };
   return {
     local,
-    hears: (pcm) => void source.captureFrame(new AudioFrame(pcm, RATE, 1, pcm.length)).catch(() => undefined),
+    hears: (pcm) => {
+      for (let at = 0; at < pcm.length; at += FRAME) give(pcm.slice(at, at + FRAME));
+    },
   };
 }
 

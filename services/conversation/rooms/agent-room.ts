@@ -20,13 +20,13 @@ import { RoomPlayout } from "./room-playout.ts";
 
 /** Samples a second, both ways; LiveKit resamples. */
 const RATE = 16_000;
-/** Length of the frames read, ms. */
-const READ_MS = 20;
+/** Length of the frames read, ms: what is collected for longer ones waits. */
+const READ_MS = 10;
 /** Bits a second of our voice: enough that Opus codes it as sound, not as speech alone. */
 const BITRATE = 96_000n;
 const SILENCE = new Uint8Array(((RATE * READ_MS) / MS_PER_SECOND) * 2);
-/** What the source keeps at most, ms: more of it is delay, and what a barge-in can't take back. */
-const SOURCE_QUEUE_MS = 40;
+/** The source keeps nothing: what waits in it is delay, and what a barge-in can't take back; and its own clock beside ours leaves gaps, for which the other side waits longer. */
+const SOURCE_QUEUE_MS = 0;
 /** How often it is asked whether packets of the client come: the stream invents sound where none do. */
 const PACKETS_EVERY_MS = 2000;
 const MAX_TEXT_BYTES = 16_384;
@@ -63,10 +63,9 @@ export class AgentRoom {
     this.#asked = new AskedUtterances(clock, (text) => tell({ kind: "text", text }));
     this.#playout = new RoomPlayout({
       capture: (pcm) => {
-        // a queue that is cleared rejects the frames that wait in it
+        // a source that is being closed rejects it
         void this.#source.captureFrame(new AudioFrame(pcm, RATE, 1, pcm.length)).catch(() => undefined);
       },
-      drop: () => this.#source.clearQueue(),
       played: (name) => tell({ kind: "mark", name }),
       rate: RATE,
     });
@@ -91,16 +90,16 @@ export class AgentRoom {
     this.#lookForPackets();
   }
 
-  /** Sends what is due. To be called every 10 ms. */
+  /** Sends the next 10 ms. To be called every 10 ms. */
   tick(): void {
-    this.#playout.tick(this.#clock.monotonicMs());
+    this.#playout.tick();
   }
 
   /** Does what the session's process asks for. */
   take(order: StayOrder): void {
     if (order.kind === "audio") this.#playout.add(order.pcm);
     else if (order.kind === "mark") this.#playout.mark(order.name);
-    else if (order.kind === "clear") this.#playout.clear(this.#clock.monotonicMs());
+    else if (order.kind === "clear") this.#playout.clear();
     else if (order.kind === "text") this.#send(order.text);
   }
 

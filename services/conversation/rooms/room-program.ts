@@ -1,14 +1,14 @@
 import { dispose } from "@livekit/rtc-node";
 import { systemClock } from "../../../shared/time/clock.ts";
 import { AgentRoom } from "./agent-room.ts";
+import { ROOM_FRAME_MS } from "./room-playout.ts";
 import type { RoomNews, RoomOrder } from "./room-messages.ts";
 
 /**
  * A process of LiveKit rooms: the native library shares its memory and its event loop with nothing but the few rooms in it. Told by its parent, over a channel of bounded length, what to do;
  * ends when the parent has gone.
  */
-const TICK_MS = 10;
-/** After a longer standstill the missed ticks are dropped. */
+/** After a longer standstill the missed frames are dropped. */
 const MAX_BEHIND_MS = 50;
 /** Messages that wait for the parent; sound beyond is dropped: it would be late. */
 const MAX_UNSENT = 1000;
@@ -52,7 +52,7 @@ async function beat(): Promise<void> {
   let next = clock.monotonicMs();
   for (;;) {
     for (const room of rooms.values()) room.tick();
-    next += TICK_MS;
+    next += ROOM_FRAME_MS;
     const now = clock.monotonicMs();
     if (now - next > MAX_BEHIND_MS) next = now;
     await clock.wait(next - now);
