@@ -9,6 +9,8 @@ export interface VoiceActivity {
   readonly speech_ms: number;
   /** Silence since the last sound of speech, even while `speaking` is still true; 0 during a sound. Infinity before the first speech. */
   readonly silence_ms: number;
+  /** Since the last sound above the noise, a voice or not: words begin and end too softly to be known as a voice. 0 during it, Infinity before the first. */
+  readonly quiet_ms: number;
 }
 
 /** A turn that may be over. */

@@ -122,11 +122,13 @@ function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
   const evidence = evidenceOf(voicing, opinion);
   let state: "silence" | "candidate" | "voice" = "silence";
   let [now, onset, sound, before] = [0, 0, 0, 0];
-  /** End of the last sound, and of the last sound of speech. */
-  let [lastSound, lastVoice] = [0, -Infinity];
+  /** End of the last sound above the noise, of the last one that is as near as the talker, and of the last sound of speech. */
+  let [lastSound, lastNear, lastVoice] = [-Infinity, 0, -Infinity];
   /** How long the last voice spoke, the quietest step since, and whether the sound under way may be it again. */
   let [spoke, quietest] = [0, Infinity];
   let again = false;
+  /** The step before stood out of the noise: one alone is a click. */
+  let stoodOut = false;
 
   function begun(): void {
     if (state === "silence") {
@@ -135,7 +137,7 @@ function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
       voicing.begin();
     }
     sound += STEP_MS;
-    lastSound = now;
+    lastNear = now;
   }
   function heard(audible: boolean): void {
     if (audible) begun();
@@ -158,6 +160,8 @@ function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
     const loud = all > near && (all + before) / 2 > near;
     before = all;
     quietest = Math.min(quietest, all);
+    if (standsOut && stoodOut) lastSound = now;
+    stoodOut = standsOut;
     return standsOut && loud;
   };
 
@@ -167,7 +171,7 @@ function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
       now += STEP_MS;
       talker.step(power.all, state === "voice" && now - lastVoice <= GAP_MS);
       heard(audible(power));
-      if (state === "voice" ? now - lastVoice >= STOP_MS : now - lastSound >= GAP_MS) state = "silence";
+      if (state === "voice" ? now - lastVoice >= STOP_MS : now - lastNear >= GAP_MS) state = "silence";
     },
     activity(): VoiceActivity {
       const quiet = now - lastVoice;
@@ -176,6 +180,7 @@ function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
         speaking,
         speech_ms: speaking ? lastVoice - onset : 0,
         silence_ms: speaking && quiet < GAP_MS ? 0 : quiet,
+        quiet_ms: now - lastSound < GAP_MS ? 0 : now - lastSound,
       };
     },
   };

@@ -85,6 +85,19 @@ describe("a voice", () => {
 
   test("before the first one the silence is endless", () =>
     expect(heard(silence(2000)).every((h) => h.silence_ms === Infinity && !h.speaking)).toBe(true));
+
+  test("is quiet only once the soft sounds at its edges are over, which are no voice", () => {
+    const soft = (): Int16Array => noise({ ms: 160, db: -49 }, 3);
+    const said = inTurn(silence(1000), babble(640), soft(), silence(800), soft(), babble(640));
+    const all = heard(together(noise({ ms: said.length / 8, db: -62 }), said));
+    const between = all.slice(1640 / 20 + 1, 2760 / 20);
+    expect(Math.abs(Math.max(...between.map((h) => h.silence_ms)) - 1120)).toBeLessThanOrEqual(40);
+    expect(Math.abs(Math.max(...between.map((h) => h.quiet_ms)) - 800)).toBeLessThanOrEqual(40);
+  });
+
+  test.each([-60, -40, -22])("steady noise of %d dBFS is quiet too", (db) =>
+    expect(heard(noise({ ms: 8000, db }, 5)).every((h) => h.quiet_ms === Infinity)).toBe(true),
+  );
 });
 
 describe("no voice", () => {

@@ -6,7 +6,7 @@ import { newDialogue } from "../../../services/conversation/dialogue/dialogue-st
 import type { ChatRequest } from "../../../services/conversation/providers/port.ts";
 import { call, testFlow } from "../../fixtures/flow-template.ts";
 import { audioCall, type AudioCall, type AudioCallOptions } from "../fixtures/audio-call.ts";
-import { inTurn, silence } from "../fixtures/sound.ts";
+import { inTurn, noise, silence } from "../fixtures/sound.ts";
 
 /** Confirmations that are taken back, in three languages: what decides is the second part. */
 const UTTERANCES: readonly (readonly [string, string, string])[] = [
@@ -101,6 +101,17 @@ describe("last words before what can't be undone", () => {
     for (const pause of [260, 450, 880]) {
       const c = await asked({ goodbye: { say: "Thank you, goodbye." } });
       await c.sound(inTurn(encodeSpeech("Yes.", 8000), silence(pause), encodeSpeech("Friday is better.", 8000)));
+      await c.until(() => c.far.isClosed());
+      expect([pause, c.state().decided]).toEqual([pause, "rescheduled"]);
+    }
+  });
+
+  test("its soft sounds count: a voice is heard later than it sets in", async () => {
+    for (const pause of [340, 880]) {
+      const c = await asked({ goodbye: { say: "Thank you, goodbye." } });
+      const soft = noise({ ms: 160, db: -49 });
+      const [yes, friday] = [encodeSpeech("Yes.", 8000), encodeSpeech("Friday is better.", 8000)];
+      await c.sound(inTurn(yes, soft, silence(pause), soft, friday));
       await c.until(() => c.far.isClosed());
       expect([pause, c.state().decided]).toEqual([pause, "rescheduled"]);
     }

@@ -3,8 +3,8 @@ import type { Finality } from "../../dialogue/final-answers.ts";
 import type { VoiceActivity } from "../../audio/port.ts";
 
 /**
- * What can't be undone waits for this much silence of the caller: "Yes." may go on with "… but Friday would be better." What happens at
- * once waits longer: an answer that is generated takes as long until it is heard, and may be taken back until then.
+ * What can't be undone waits for this much quiet of the caller: "Yes." may go on with "… but Friday would be better.", whose first
+ * sound is soft. What happens at once waits longer: an answer that is generated takes as long until it is heard, and may be taken back until then.
  */
 export const LAST_WORDS_MS = { after_words: 1000, at_once: 1200 } as const;
 
@@ -21,7 +21,7 @@ export interface LastWordsOptions {
 export class LastWords {
   readonly #o: LastWordsOptions;
   #held: { event: DialogueEvent; text: string; sinceMs: number; wait_ms: number } | null = null;
-  #silenceMs = Infinity;
+  #quietMs = Infinity;
 
   constructor(o: LastWordsOptions) {
     this.#o = o;
@@ -36,8 +36,8 @@ export class LastWords {
     return this.#held?.text ?? "";
   }
 
-  voiceActivity({ silence_ms }: VoiceActivity): void {
-    this.#silenceMs = silence_ms;
+  voiceActivity({ quiet_ms }: VoiceActivity): void {
+    this.#quietMs = quiet_ms;
   }
 
   /** An event of the language model: passed on now, or once the caller is silent. */
@@ -66,8 +66,8 @@ export class LastWords {
     this.#held = null;
   }
 
-  /** Silence counts; in noise that does not end, the time that the answer has waited. */
+  /** Quiet counts; in noise that does not end, the time that the answer has waited. */
   #mustWait(waitedMs: number, wait_ms: number): boolean {
-    return Math.max(this.#silenceMs, waitedMs) < wait_ms || this.#o.mayGoOn();
+    return Math.max(this.#quietMs, waitedMs) < wait_ms || this.#o.mayGoOn();
   }
 }
