@@ -4,7 +4,7 @@ import type { BenchLines } from "./bench-lines.ts";
 import { mixed } from "./levels.ts";
 import { noiseOf } from "./noise-corpus.ts";
 import type { LineFeatures } from "./speech-line.ts";
-import { AGENT } from "./spoken.ts";
+import { agentOnLine } from "./spoken.ts";
 import { MESSAGE } from "./texts.ts";
 import { heardShare, holesMs } from "./verdicts.ts";
 
@@ -75,7 +75,6 @@ const BACKGROUND_S = 60;
 const LINE_NOISE_DB = -60;
 const TEXT = MESSAGE.join(" ");
 const WORDS = TEXT.split(" ").length;
-const MODEL_RATE_THIRD = 3;
 
 /** A template whose conversation begins with the message, and asks a silent customer. */
 const messageTemplate = (): ReturnType<typeof endlessTemplate> => {
@@ -91,12 +90,7 @@ export async function messageUnder(bench: BenchLines, disturbance: Disturbance):
   const background = noise
     ? mixed(quiet, await noiseOf(noise.kind, noise.level_db, BACKGROUND_S, { spoken, seed: 21 }))
     : quiet;
-  // the sound of the whole message, at the telephone's rate
-  const at24 = await spoken.model(AGENT, TEXT);
-  const reference = Int16Array.from(
-    { length: Math.floor(at24.length / MODEL_RATE_THIRD) },
-    (_, n) => at24[n * MODEL_RATE_THIRD] ?? 0,
-  );
+  const reference = await agentOnLine(spoken, TEXT);
   const { result, settled } = await bench.call(
     messageTemplate(),
     { features: { background, ...features }, seed: 3 },

@@ -43,6 +43,9 @@ export interface BenchLinesOptions {
   env?: Record<string, string>;
 }
 
+/** Samples of silence for the recogniser before the first call. */
+const WARM_UP = 8000;
+
 interface Started {
   recogniser: Recogniser;
   models: SpeechModels;
@@ -65,6 +68,8 @@ export async function benchLines({ slow, phantom = "", chat, env = {} }: BenchLi
   };
   const start = async (): Promise<Started> => {
     const recogniser = startRecogniser(allSentences());
+    // it reads its model before its first answer
+    await recogniser.words(new Int16Array(WARM_UP));
     const models = await startSpeechModels({ recogniser, spoken, clock, phantom });
     const urls = chat === undefined ? {} : { OPENAI_BASE_URL: chat };
     const talker = await startConversationProcess({ models: models.url, slow, onLog, env: { ...urls, ...env } });

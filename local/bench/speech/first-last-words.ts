@@ -3,7 +3,7 @@ import { orderConfirmation } from "../../tools/sample/order-confirmation.ts";
 import { endlessTemplate } from "../voice/answered-calls.ts";
 import type { BenchLines } from "./bench-lines.ts";
 import { noiseOf } from "./noise-corpus.ts";
-import { AGENT } from "./spoken.ts";
+import { agentOnLine } from "./spoken.ts";
 import { GREETING, HELLO } from "./texts.ts";
 import { heardShare } from "./verdicts.ts";
 
@@ -12,7 +12,8 @@ import { heardShare } from "./verdicts.ts";
 const BACKGROUND_S = 60;
 const LINE_NOISE_DB = -60;
 const LIMIT_MS = 40_000;
-const OVER_MS = 2500;
+/** The agent has said all after so much silence: longer than it waits for words over its speech. */
+const OVER_MS = 5000;
 
 /** When a "Hello?" comes after the call is answered, ms. */
 export const HELLOS = [50, 300, 700, 1500] as const;
@@ -32,8 +33,7 @@ export async function helloAfter(bench: BenchLines, after_ms: number): Promise<H
   const { spoken, clock } = bench;
   const background = await noiseOf("white", LINE_NOISE_DB, BACKGROUND_S, { spoken, seed: 8 });
   const hello = await spoken.telephone("rms", HELLO);
-  const at24 = await spoken.model(AGENT, GREETING);
-  const reference = Int16Array.from({ length: Math.floor(at24.length / 3) }, (_, n) => at24[3 * n] ?? 0);
+  const reference = await agentOnLine(spoken, GREETING);
   const template = endlessTemplate([{ name: "ask", say: "Is Monday a good day for you?", functions: [] }], {
     greeting: GREETING,
   });

@@ -49,7 +49,7 @@ function answersRow(r: AnswerResult, asked: number | undefined): Row {
 }
 
 function disturbedRow(r: DisturbedResult, asked: boolean): Row {
-  const met = asked ? r.said >= r.words - 2 && r.false_turns === 0 : null;
+  const met = asked ? r.said >= r.words && r.false_turns === 0 : null;
   return {
     met,
     line: `| ${r.name} | ${r.said}/${r.words} | ${r.clears} | ${r.holes_ms} | ${r.false_turns} | ${r.asked_again} |${verdict(met)}`,

@@ -16,6 +16,8 @@ export const BYSTANDERS = ["en-us+m3", "en-us+f3", "en-us+m1", "en-us+f2", "rms"
 export const AGENT = "slt";
 
 const RATE = 8000;
+/** The rate of models, in terms of it. */
+const MODEL_TIMES = 3;
 const FLITE = new Set<string>(["slt", "rms", "awb", "kal16", "kal", "awb_time"]);
 const LIMIT_MS = 60_000;
 
@@ -70,6 +72,12 @@ export function spokenByPrograms(): Spoken {
   return {
     telephone: (voice, text) =>
       once(`8 ${voice} ${text}`, async () => atLevel(telephoneBand(await at(voice, text, RATE)), -22)),
-    model: (voice, text) => once(`24 ${voice} ${text}`, () => at(voice, text, 3 * RATE)),
+    model: (voice, text) => once(`24 ${voice} ${text}`, () => at(voice, text, MODEL_TIMES * RATE)),
   };
+}
+
+/** What the agent says at 8 kHz, to be compared with what a line carried of it: as crude as that allows. */
+export async function agentOnLine(spoken: Spoken, text: string): Promise<Int16Array> {
+  const pcm = await spoken.model(AGENT, text);
+  return Int16Array.from({ length: Math.floor(pcm.length / MODEL_TIMES) }, (_, n) => pcm[n * MODEL_TIMES] ?? 0);
 }

@@ -10,6 +10,8 @@ const THIN = 4;
 const BLOCK = RATE / THIN / 10;
 /** How alike two blocks of one sound are at least, after another codec and another resampler. */
 const ALIKE = 0.75;
+/** A block that is not where it should be is looked for with so many after it: one alone has its like elsewhere. */
+const PROBE = 4;
 /** Blocks are first looked for where they should be, give or take so many samples. */
 const NEAR = 12;
 
@@ -49,13 +51,13 @@ export function placeOf(
   return null;
 }
 
-function thinned(pcm: ArrayLike<number>): Float32Array {
-  return Float32Array.from({ length: Math.floor(pcm.length / THIN) }, (_, n) => {
+/** Each sample is a mean of those around it, the nearest counting most: what so few samples can't hold is softened, and so is a shift by less than one. */
+const thinned = (pcm: ArrayLike<number>): Float32Array =>
+  Float32Array.from({ length: Math.floor(pcm.length / THIN) }, (_, n) => {
     let sum = 0;
-    for (let k = 0; k < THIN; k++) sum += pcm[n * THIN + k] ?? 0;
+    for (let k = 1 - 2 * THIN; k < 2 * THIN; k++) sum += (2 * THIN - Math.abs(k)) * (pcm[n * THIN + k] ?? 0);
     return sum;
   });
-}
 
 /** How alike a block is to the sound at a place: 1 where they are the same but for their level. */
 function likeness(block: Float32Array, sound: Float32Array, at: number): number {
@@ -96,7 +98,8 @@ export function heardShare(reference: Int16Array, heard: readonly (Int16Array | 
     }
     counted++;
     const near = expected < 0 ? { at: 0, alike: -1 } : bestIn(block, sound, expected - NEAR, expected + NEAR);
-    const best = near.alike >= ALIKE ? near : bestIn(block, sound, Math.max(0, lostAt), sound.length);
+    const probe = wanted.subarray(n * BLOCK, (n + PROBE) * BLOCK);
+    const best = near.alike >= ALIKE ? near : bestIn(probe, sound, lostAt, sound.length);
     if (best.alike < ALIKE) {
       if (expected >= 0) expected += BLOCK;
       continue;
