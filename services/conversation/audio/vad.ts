@@ -115,20 +115,45 @@ function evidenceOf(voicing: Voicing, opinion: SecondOpinion) {
   };
 }
 
+/** Which steps may be speech by their level: above the noise, above what a telephone carries, and as near as the talker. */
+function levelGate(talker: ReturnType<typeof nearTalker>, margin: number) {
+  const aboveNoise = eitherBandAboveNoise();
+  let [before, quiet] = [0, Infinity];
+  let stoodOut = false;
+  return {
+    /** `begins`: nothing was heard before the step. */
+    passes(power: StepPower, begins: boolean): boolean {
+      const { all } = power;
+      const standsOut = aboveNoise(power, begins ? ONSET * margin : HOLD);
+      const near = begins
+        ? Math.max(ONSET_MIN, talker.power * NEAR_ONSET) * margin
+        : Math.max(HOLD_MIN, talker.power * NEAR_HOLD);
+      const loud = all > near && (all + before) / 2 > near;
+      before = all;
+      // one step alone is a click
+      quiet = standsOut && stoodOut ? 0 : quiet + STEP_MS;
+      stoodOut = standsOut;
+      return standsOut && loud;
+    },
+    /** For how long nothing stood out of the noise. */
+    get quiet_ms(): number {
+      return quiet < GAP_MS ? 0 : quiet;
+    },
+  };
+}
+
 /** Hysteresis in level and in time over the power of each step. All times are ms of audio. */
 function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
-  const aboveNoise = eitherBandAboveNoise();
   const talker = nearTalker();
+  const levels = levelGate(talker, margin);
   const evidence = evidenceOf(voicing, opinion);
   let state: "silence" | "candidate" | "voice" = "silence";
-  let [now, onset, sound, before] = [0, 0, 0, 0];
-  /** End of the last sound above the noise, of the last one that is as near as the talker, and of the last sound of speech. */
-  let [lastSound, lastNear, lastVoice] = [-Infinity, 0, -Infinity];
+  let [now, onset, sound] = [0, 0, 0];
+  /** End of the last sound, and of the last sound of speech. */
+  let [lastSound, lastVoice] = [0, -Infinity];
   /** How long the last voice spoke, the quietest step since, and whether the sound under way may be it again. */
   let [spoke, quietest] = [0, Infinity];
   let again = false;
-  /** The step before stood out of the noise: one alone is a click. */
-  let stoodOut = false;
 
   function begun(): void {
     if (state === "silence") {
@@ -137,7 +162,7 @@ function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
       voicing.begin();
     }
     sound += STEP_MS;
-    lastNear = now;
+    lastSound = now;
   }
   function heard(audible: boolean): void {
     if (audible) begun();
@@ -149,20 +174,9 @@ function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
     }
     if (state === "voice" && evidence.goesOn()) [lastVoice, spoke, quietest] = [now, now - onset, Infinity];
   }
-  /** Speech is above the noise, above what a telephone carries, and as near as the talker. */
   const audible = (power: StepPower): boolean => {
-    const { all } = power;
-    const silent = state === "silence";
-    const standsOut = aboveNoise(power, silent ? ONSET * margin : HOLD);
-    const near = silent
-      ? Math.max(ONSET_MIN, talker.power * NEAR_ONSET) * margin
-      : Math.max(HOLD_MIN, talker.power * NEAR_HOLD);
-    const loud = all > near && (all + before) / 2 > near;
-    before = all;
-    quietest = Math.min(quietest, all);
-    if (standsOut && stoodOut) lastSound = now;
-    stoodOut = standsOut;
-    return standsOut && loud;
+    quietest = Math.min(quietest, power.all);
+    return levels.passes(power, state === "silence");
   };
 
   return {
@@ -171,16 +185,16 @@ function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
       now += STEP_MS;
       talker.step(power.all, state === "voice" && now - lastVoice <= GAP_MS);
       heard(audible(power));
-      if (state === "voice" ? now - lastVoice >= STOP_MS : now - lastNear >= GAP_MS) state = "silence";
+      if (state === "voice" ? now - lastVoice >= STOP_MS : now - lastSound >= GAP_MS) state = "silence";
     },
     activity(): VoiceActivity {
-      const quiet = now - lastVoice;
+      const silence = now - lastVoice;
       const speaking = state === "voice";
       return {
         speaking,
         speech_ms: speaking ? lastVoice - onset : 0,
-        silence_ms: speaking && quiet < GAP_MS ? 0 : quiet,
-        quiet_ms: now - lastSound < GAP_MS ? 0 : now - lastSound,
+        silence_ms: speaking && silence < GAP_MS ? 0 : silence,
+        quiet_ms: levels.quiet_ms,
       };
     },
   };
