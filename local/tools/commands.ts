@@ -12,6 +12,22 @@ export const START = command({
       about: "uses the models of OPENAI_…, STT_…, TTS_… and REALTIME_… in the environment, which may cost money",
     },
     split: { kind: "flag", about: "one process per service over NATS" },
+    carrier: {
+      kind: "enum",
+      values: ["simulated", "twilio"],
+      default: "simulated",
+      about: "twilio: a real account, whose calls ring real phones and cost money (docs/first-real-call.md)",
+    },
+    from: {
+      kind: "text",
+      value: "number",
+      about: "with --carrier twilio: the number to call from; absent: the account's first",
+    },
+    to: {
+      kind: "text",
+      value: "number",
+      about: "with --carrier twilio: checks whether the account may call this number",
+    },
     engine: {
       kind: "enum",
       values: ENGINES,

@@ -2,13 +2,15 @@ import { join } from "node:path";
 import { styleText } from "node:util";
 import { runCommand, UsageError, type Asked } from "../../shared/process/command-line.ts";
 import { START } from "./commands.ts";
-import { lockFolder, openFolder, type Folder } from "./stack/data-folder.ts";
+import { lockFolder, openFolder, StartError, type Folder } from "./stack/data-folder.ts";
 import { callsUnderWay, followLedger } from "./console/ledger-stream.ts";
-import { banner } from "./console/banner.ts";
-import { consoleLines } from "./console/console-lines.ts";
+import { banner, type Facts } from "./console/banner.ts";
+import { consoleLines, type ConsoleLines, type Paint } from "./console/console-lines.ts";
 import { passedVariables } from "./stack/own-variables.ts";
 import { freePort, wantedPort } from "./stack/ports.ts";
 import { modelsInUse, realModels } from "./stack/model-choice.ts";
+import { addressFaults } from "./real-carrier/public-address.ts";
+import { realTwilio } from "./real-carrier/real-twilio.ts";
 import { openTalkDoor, talkAddress } from "./talk/talk-door.ts";
 import { apiClient, login } from "./api-client.ts";
 import { seed, shellVariables } from "./sample/seed.ts";
@@ -17,7 +19,9 @@ import { ROOT } from "./stack/project-root.ts";
 
 const DEFAULT_PORTS = { HTTP_PORT: 3000, MEDIA_PORT: 3001, CARRIER_PORT: 3010 };
 const LAST_PORT = 65_535;
-const CARRIERS_SAID = "simulated Twilio, Plivo and Telnyx: no real phone rings";
+const SIMULATED_SAID = "simulated Twilio, Plivo and Telnyx: no real phone rings";
+/** Of a real carrier: leads that wait for simulated phones are in another one. */
+const REAL_DATABASE = "callagent_twilio";
 const RETRY_OFFSET_SECONDS = 10;
 const DEFAULT_TIME_SCALE = 3;
 /** Calls get this long to end where SHUTDOWN_GRACE_SECONDS is not set. */
@@ -29,6 +33,16 @@ const SAME_MS = 300;
 /** Exit status of who was told twice to end: 128 and the number of SIGINT. */
 const ENDED_AT_ONCE = 130;
 
+type Wanted = Asked<typeof START>["values"];
+/** What `npm start` tells by, once the stack runs. `caller`: the number that a real carrier calls from. */
+interface World {
+  facts: Pick<Facts, "engine" | "unused" | "carriers" | "models" | "isReal">;
+  lines: ConsoleLines;
+  stopped: AbortSignal;
+  talkPort: number;
+  caller: string | null;
+}
+
 const setting = (name: string, fallback: number, most = Infinity): number => {
   const value = Number(process.env[name] ?? fallback);
   if (!(value >= 0 && value <= most))
@@ -38,10 +52,19 @@ const setting = (name: string, fallback: number, most = Infinity): number => {
   return value;
 };
 
-function openData(fresh: boolean): Folder {
-  const folder = openFolder(process.env["CALLAGENT_DATA"] ?? join(ROOT, ".callagent"), false);
+/** The folder of this carrier: leads that wait for simulated phones must never ring real ones. */
+function openData({ fresh, carrier }: Wanted): Folder {
+  const usual = join(ROOT, carrier === "simulated" ? ".callagent" : `.callagent-${carrier}`);
+  const folder = openFolder(process.env["CALLAGENT_DATA"] ?? usual, false);
   lockFolder(folder);
   if (fresh) openFolder(folder.path, true);
+  const known = folder.readJson<{ carrier: string }>("carrier.json")?.carrier;
+  const before = known ?? (folder.readJson("secrets.json") === null ? carrier : "simulated");
+  if (before !== carrier)
+    throw new StartError(
+      `${folder.path} holds leads for the carrier ${before}: name another folder with CALLAGENT_DATA, or start with empty data by --fresh.`,
+    );
+  folder.writeJson("carrier.json", { carrier });
   return folder;
 }
 
@@ -77,46 +100,84 @@ function onSignals(first: () => void, second: () => void): void {
 }
 
 /** Says what it does, and does it: calls may go on for the grace. */
-async function stopPolitely(stack: Stack, graceSeconds: number): Promise<void> {
+async function stopPolitely(stack: Stack, graceSeconds: number, isReal: boolean): Promise<void> {
   const count = await callsUnderWay(stack.carrierUrl);
-  console.log(
-    count === 0
-      ? "\nno call is under way; stopping"
-      : `\n${count} ${count === 1 ? "call is" : "calls are"} under way; waiting up to ${graceSeconds} s; press Ctrl-C again to end at once`,
-  );
+  const wait = `for up to ${graceSeconds} s; press Ctrl-C again to end at once`;
+  if (isReal) console.log(`\ncalls that are under way may go on ${wait}`);
+  else if (count === 0) console.log("\nno call is under way; stopping");
+  else
+    console.log(`\n${count} ${count === 1 ? "call is" : "calls are"} under way; waiting ${wait.slice("for ".length)}`);
   await stack.stop((graceSeconds + LAST_SECONDS) * 1000);
 }
 
-/** Starts the stack as it was asked for, with what its banner says of it. */
-async function begin(
-  { split, engine, real }: Asked<typeof START>["values"],
-  folder: Folder,
-  graceSeconds: number,
-  observer: Pick<StackOptions, "onLog" | "onDeath">,
-) {
-  const { passed, unused } = passedVariables(process.env, real);
+/** The stack that was asked for, with what its banner says of it, and what it is given beside the folder. */
+async function chosen(values: Wanted) {
+  const { engine, real, carrier, from, to } = values;
+  if (carrier === "simulated" && (from ?? to) !== undefined)
+    throw new UsageError("--from and --to go with --carrier twilio.");
+  const { passed, unused } = passedVariables(process.env, { real, carrier: carrier !== "simulated" });
   const models = real ? realModels(process.env) : {};
-  const talkPort = await freePort();
-  const starting = startStack({
-    folder,
-    split,
-    engine,
-    realModels: models,
-    ...(await wantedPorts()),
-    timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE),
-    seed: process.env["SIM_SEED"] ?? "callagent",
-    env: { ...passed, SHUTDOWN_GRACE_SECONDS: String(graceSeconds), TALK_PAGE_URL: talkAddress(talkPort) },
-    ...observer,
+  const twilio = carrier === "simulated" ? null : await realTwilio(process.env, { engine, real, from, to });
+  const carriers = twilio === null ? SIMULATED_SAID : `Twilio (${twilio.account.type} account), calls from ${twilio.account.from}: real phones ring and cost money; PROVIDER_TWO and PROVIDER_THREE are simulated`; // prettier-ignore
+  return {
+    twilio,
+    passed,
+    facts: { engine, unused, carriers, models: modelsInUse(models), isReal: twilio !== null },
+    // data of its own in a given MONGODB_URI too
+    options: { realModels: models, ...(twilio === null ? {} : { twilio: twilio.variables, database: REAL_DATABASE }) },
+  };
+}
+
+/** A carrier must reach this machine; what does not lead here ends the start. */
+async function checkAddresses(
+  { httpUrl, mediaUrl }: Stack,
+  variables: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { PUBLIC_HTTP_URL: publicHttp = "", PUBLIC_WS_URL: publicWs = "" } = variables;
+  const faults = await addressFaults({ publicHttp, http: httpUrl, publicWs, ws: mediaUrl });
+  if (faults.length > 0) throw new StartError([...faults, "See docs/first-real-call.md."].join("\n"));
+}
+
+/** Makes the sample tenant, opens the page to talk on, and tells what happens until `stopped`. */
+async function attend(stack: Stack, folder: Folder, world: World): Promise<void> {
+  const { facts, lines, stopped, talkPort, caller } = world;
+  const times = { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS };
+  const { sample } = await seed(stack, folder, times, ["PROVIDER_ONE"], caller);
+  folder.writeText("sample.env", shellVariables(stack, sample));
+  if (stopped.aborted) return;
+  const { admin_email, admin_password } = stack.secrets;
+  const asAdmin = async () => apiClient(stack.baseUrl, await login(stack.baseUrl, admin_email, admin_password));
+  const door = await openTalkDoor(asAdmin, sample, talkPort);
+  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  console.log(banner({ ...facts, stack, sample, talk: door.url, logFile: folder.at("callagent.log"), zone }));
+  const ledger = followLedger(stack.carrierUrl, (entry) => print(lines.fromLedger(entry)));
+  stopped.addEventListener("abort", () => {
+    ledger.stop();
+    door.close();
   });
-  return { starting, talkPort, facts: { engine, unused, carriers: CARRIERS_SAID, models: modelsInUse(models) } };
 }
 
 async function run({ values }: Asked<typeof START>): Promise<void> {
-  const folder = openData(values.fresh);
+  const { twilio, passed, facts, options } = await chosen(values);
+  const folder = openData(values);
   const stopped = new AbortController();
   const graceSeconds = setting("SHUTDOWN_GRACE_SECONDS", DEFAULT_GRACE_SECONDS);
-  const lines = consoleLines({ zone: "local", paint: (format, text) => styleText(format, text) });
-  const { starting, talkPort, facts } = await begin(values, folder, graceSeconds, {
+  const paint: Paint = (format, text) => styleText(format, text);
+  const lines = consoleLines({ zone: "local", paint, callsAreLogged: facts.isReal });
+  const talkPort = await freePort();
+  const starting = startStack({
+    folder,
+    split: values.split,
+    engine: values.engine,
+    ...options,
+    ...(await wantedPorts()),
+    timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE),
+    seed: process.env["SIM_SEED"] ?? "callagent",
+    env: {
+      ...passed,
+      SHUTDOWN_GRACE_SECONDS: String(graceSeconds),
+      TALK_PAGE_URL: talkAddress(talkPort),
+    },
     onLog: (line) => print(lines.fromLog(line, new Date())),
     onDeath: (reason) => {
       if (!stopped.signal.aborted) console.error(`! ${reason}; it is started again`);
@@ -127,7 +188,7 @@ async function run({ values }: Asked<typeof START>): Promise<void> {
     stopped.abort();
     void starting
       .then(
-        (stack) => stopPolitely(stack, graceSeconds),
+        (stack) => stopPolitely(stack, graceSeconds, facts.isReal),
         () => undefined,
       )
       .then(() => process.exit(0));
@@ -139,19 +200,14 @@ async function run({ values }: Asked<typeof START>): Promise<void> {
   onSignals(stop, () => void end());
   const stack = await starting;
   running = stack;
-  const { sample } = await seed(stack, folder, { initial_offset: 0, retry_offset: RETRY_OFFSET_SECONDS });
-  folder.writeText("sample.env", shellVariables(stack, sample));
-  if (stopped.signal.aborted) return;
-  const { admin_email, admin_password } = stack.secrets;
-  const asAdmin = async () => apiClient(stack.baseUrl, await login(stack.baseUrl, admin_email, admin_password));
-  const door = await openTalkDoor(asAdmin, sample, talkPort);
-  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  console.log(banner({ ...facts, stack, sample, talk: door.url, logFile: folder.at("callagent.log"), zone }));
-  const ledger = followLedger(stack.carrierUrl, (entry) => print(lines.fromLedger(entry)));
-  stopped.signal.addEventListener("abort", () => {
-    ledger.stop();
-    door.close();
-  });
+  try {
+    if (twilio !== null) await checkAddresses(stack, twilio.variables);
+    const caller = twilio === null ? null : twilio.account.from;
+    await attend(stack, folder, { facts, lines, stopped: stopped.signal, talkPort, caller });
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
 }
 
 await runCommand(START, run);

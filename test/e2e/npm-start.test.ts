@@ -4,9 +4,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { DEFAULT_ACCOUNT, startCarrier } from "../../local/carriers/server.ts";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
 import { after, until } from "../../local/harness/stage.ts";
-import { IS_LONG_FORM } from "../fixtures/long-form.ts";
 import { newcomerEnv, runScript, startAsNewcomer, type Running } from "./fixtures/npm-scripts.ts";
 
 const LONG_MS = 120_000;
@@ -30,12 +30,16 @@ async function ctrlC(r: Running): Promise<{ code: number | null; ms: number }> {
   return { code, ms: performance.now() - began };
 }
 
-/** Pushes a lead and waits until the agent speaks to its callee. */
-async function speakingTo(env: Record<string, string>, r: Running, number: string): Promise<void> {
+async function push(env: Record<string, string>, number: string): Promise<void> {
   await promisify(execFile)("bash", [
     "-euc",
     `. ${env["CALLAGENT_DATA"]}/sample.env; T=$(curl -s "$BASE/login" -H 'content-type: application/json' -d '{"email":"'$EMAIL'","password":"'$PASSWORD'"}' | node -pe "JSON.parse(require('fs').readFileSync(0)).access_token"); curl -s "$BASE/leads" -H "authorization: Bearer $T" -H 'content-type: application/json' -d '{"request_id":"live${number}","template_id":"'$TEMPLATE_ID'","reseller_id":"'$RESELLER_ID'","merchant_id":"'$MERCHANT_ID'","payload":{"customer_mobile_number":"${number}","customer_name":"Ada","order_id":"A-1","amount":"1.00","delivery_date":"Monday"}}'`,
   ]);
+}
+
+/** Pushes a lead and waits until the agent speaks to its callee. */
+async function speakingTo(env: Record<string, string>, r: Running, number: string): Promise<void> {
+  await push(env, number);
   await until("the agent to speak", () => r.output().includes("agent:") || undefined, 30_000);
 }
 
@@ -156,6 +160,39 @@ describe("npm start on a fresh machine", () => {
   );
 
   test(
+    "with --carrier twilio a lead is called by the account of the environment, from its number",
+    async () => {
+      const carrier = await startCarrier({
+        port: 0,
+        timeScale: 20,
+        seed: "account",
+        accounts: [DEFAULT_ACCOUNT],
+        ownNumbers: ["+14155550199"],
+      });
+      const env = await newcomerEnv();
+      const r = await startAsNewcomer(
+        {
+          ...env,
+          TWILIO_ACCOUNT_SID: DEFAULT_ACCOUNT.sid,
+          TWILIO_AUTH_TOKEN: DEFAULT_ACCOUNT.authToken,
+          TWILIO_API_BASE: carrier.url,
+          PUBLIC_HTTP_URL: `http://127.0.0.1:${env["HTTP_PORT"]}`,
+          PUBLIC_WS_URL: `ws://127.0.0.1:${env["MEDIA_PORT"]}`,
+        },
+        ["--carrier", "twilio", "--to", "+14155552601"],
+      );
+      expect(r.output()).toContain("Twilio (Full account), calls from +14155550199: real phones ring");
+      await push(env, "+14155552601");
+      await until("the call to end", () => r.output().includes("finished    confirmed") || undefined, 30_000);
+      await ctrlC(r);
+      const simulated = runScript("local/tools/start.ts", [], env);
+      expect([await simulated.ended, simulated.output()]).toEqual([1, expect.stringContaining("the carrier twilio")]);
+      await carrier.close();
+    },
+    LONG_MS,
+  );
+
+  test(
     "a port that is taken is named in one line, with what to do",
     async () => {
       const env = await newcomerEnv();
@@ -212,83 +249,6 @@ describe("npm start on a fresh machine", () => {
         `mkdir -p ${dir}/local/tools && cp ${join(ROOT, "local/tools/launch.cjs")} ${dir}/local/tools/ && ${process.execPath} --require ${dir}/old.cjs ${dir}/local/tools/launch.cjs local/tools/start.ts; test $? = 1`,
       ]);
       expect(stderr.trim()).toMatch(/^callagent needs Node 24, this is 20\.1\.0\. Run "npm ci"/);
-    },
-    LONG_MS,
-  );
-});
-
-describe("npm run demo", () => {
-  // the other carriers lead calls to the same ends in e2e/second-and-third-carrier too
-  test.each(IS_LONG_FORM ? ["twilio", "all"] : ["twilio"])(
-    "the shipped leads all end as expected (--carrier %s)",
-    async (carrier) => {
-      const r = runScript("local/tools/demo.ts", ["--carrier", carrier], {});
-      // together, so that a failure shows which lead ended how
-      expect([await r.ended, r.output()]).toEqual([0, expect.stringContaining("40 of 40 leads ended as expected")]);
-      expect(r.output()).toMatch(/Transcript of demo-\d+/);
-    },
-    LONG_MS,
-  );
-
-  test(
-    "a carrier that there is not is refused before anything starts",
-    async () => {
-      const r = runScript("local/tools/demo.ts", ["--carrier", "vonage"], {});
-      expect(await r.ended).toBe(2);
-      expect(r.output()).toContain('--carrier must be one of twilio, plivo, telnyx, all, not "vonage"');
-      expect(r.output()).not.toContain("starting callagent");
-    },
-    LONG_MS,
-  );
-
-  test(
-    "a lead that ends otherwise makes it fail and says which",
-    async () => {
-      const file = join(mkdtempSync(join(tmpdir(), "callagent-csv-")), "mine.csv");
-      writeFileSync(
-        file,
-        "request_id,customer_mobile_number,customer_name,order_id,amount,delivery_date,expected\nmine-1,+14155552606,Ada,A-1,1.00,Monday,confirmed\n",
-      );
-      const r = runScript("local/tools/demo.ts", [file], {});
-      expect(await r.ended).toBe(1);
-      expect(r.output()).toContain("line 2 (mine-1): expected confirmed, got busy");
-    },
-    LONG_MS,
-  );
-
-  test.each([
-    ["a missing column", "request_id,customer_mobile_number\na,+14155552601\n", "expected missing"],
-    [
-      "a short row",
-      "request_id,customer_mobile_number,expected\na,+14155552601\n",
-      "line 2: 2 values, the header names 3",
-    ],
-    [
-      "a repeated request_id",
-      "request_id,customer_mobile_number,expected\na,+14155552601,confirmed\na,+14155552601,confirmed\n",
-      "line 3: request_id a stands twice",
-    ],
-    ["no rows", "request_id,customer_mobile_number,expected\n", "has no rows"],
-    ["broken quotes", 'request_id,customer_mobile_number,expected\n"a,+1,confirmed\n', "is no CSV file"],
-  ])(
-    "a file with %s is refused before anything starts",
-    async (_name, text, said) => {
-      const file = join(mkdtempSync(join(tmpdir(), "callagent-csv-")), "bad.csv");
-      writeFileSync(file, text);
-      const r = runScript("local/tools/demo.ts", [file], {});
-      expect(await r.ended).toBe(2);
-      expect(r.output()).toContain(said);
-      expect(r.output()).not.toContain("starting callagent");
-    },
-    LONG_MS,
-  );
-
-  test(
-    "a file that is not there",
-    async () => {
-      const r = runScript("local/tools/demo.ts", ["/nowhere/leads.csv"], {});
-      expect(await r.ended).toBe(2);
-      expect(r.output().trim()).toBe("/nowhere/leads.csv can't be read (ENOENT).");
     },
     LONG_MS,
   );

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import twilio from "twilio";
 import { Agent, request } from "undici";
-import { listNumbers } from "../../carriers/twilio/rest.ts";
+import { listNumbers } from "../../carriers/twilio/account/account-resources.ts";
 
 /** A carrier that does next to nothing: it notes the instant of each dial request, and every phone it rings is busy. */
 export interface Recorder {

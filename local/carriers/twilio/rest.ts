@@ -1,10 +1,10 @@
-import { createHash, randomBytes } from "node:crypto";
-import { heldNumbers } from "../http/held-numbers.ts";
+import { randomBytes } from "node:crypto";
 import { basicCredentials, faultedReply, referenceIn } from "../http/placement.ts";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Reply, Request } from "../http/messages.ts";
 import { behaviourOf } from "../../people/behaviours.ts";
+import { answerAccount, PERMISSIONS_PATH } from "./account/account-resources.ts";
 import { ParamError, twilioError } from "./errors.ts";
 import { listCalls } from "./call-list.ts";
 import { hook, inlineTwiml, readCallParams, TIMEOUT_BUFFER_SECONDS, type CallParams } from "./params.ts";
@@ -25,10 +25,7 @@ export interface RestDeps {
   place(sid: string, account: Account, params: CallParams, reference: string | null): TwilioCall;
 }
 
-const NUMBERS_PAGE_SIZE = 50;
-const HELD_SINCE = "Thu, 01 Jan 2026 00:00:00 +0000";
 const PATH = new RegExp(`^/${API_VERSION}/Accounts/([^/]+)/Calls(?:/([^/]+?))?(?:\\.json)?$`);
-const NUMBERS_PATH = new RegExp(`^/${API_VERSION}/Accounts/([^/]+)/IncomingPhoneNumbers(?:\\.json)?$`);
 function authenticate(request: Request, accounts: ReadonlyMap<string, Account>): Account | null {
   const given = basicCredentials(request);
   const account = given ? accounts.get(given.name) : undefined;
@@ -73,54 +70,9 @@ function update({ exchange }: RestDeps, { form }: Request, twilioCall: TwilioCal
   return { status: 200, body: callResource(twilioCall) };
 }
 
-/** https://www.twilio.com/docs/phone-numbers/api/incomingphonenumber-resource, as far as a number without settings of its own shows it. */
-function numberResource(accountSid: string, phoneNumber: string): Record<string, unknown> {
-  const sid = `PN${createHash("md5").update(`${accountSid} ${phoneNumber}`).digest("hex")}`;
-  return {
-    sid,
-    account_sid: accountSid,
-    friendly_name: phoneNumber,
-    phone_number: phoneNumber,
-    api_version: API_VERSION,
-    capabilities: { voice: true, sms: false, mms: false, fax: false },
-    origin: "twilio",
-    status: "in-use",
-    beta: false,
-    trunk_sid: null,
-    voice_url: "",
-    voice_method: "POST",
-    date_created: HELD_SINCE,
-    date_updated: HELD_SINCE,
-    uri: `/${API_VERSION}/Accounts/${accountSid}/IncomingPhoneNumbers/${sid}.json`,
-  };
-}
-
-/** The list of IncomingPhoneNumbers: the account's numbers (`own` null: every number is), those that match `PhoneNumber` where it is asked for; one page. */
-export function listNumbers(
-  own: ReadonlySet<string> | null,
-  accountSid: string,
-  { query, path }: Pick<Request, "query" | "path">,
-): Reply {
-  const numbers = heldNumbers(own, query.get("PhoneNumber") ?? "").slice(0, NUMBERS_PAGE_SIZE);
-  return {
-    status: 200,
-    body: {
-      first_page_uri: `${path}?PageSize=${NUMBERS_PAGE_SIZE}&Page=0`,
-      end: Math.max(0, numbers.length - 1),
-      previous_page_uri: null,
-      incoming_phone_numbers: numbers.map((number) => numberResource(accountSid, number)),
-      uri: `${path}?${query}`,
-      page_size: NUMBERS_PAGE_SIZE,
-      start: 0,
-      next_page_uri: null,
-      page: 0,
-    },
-  };
-}
-
 /** Answers one REST request; null when the path is not this API's. */
 export function answerRest(parts: RestDeps, request: Request): Reply | null {
-  if (!request.path.startsWith(`/${API_VERSION}/`)) return null;
+  if (!request.path.startsWith(`/${API_VERSION}/`) && !request.path.startsWith(PERMISSIONS_PATH)) return null;
   const account = authenticate(request, parts.accounts);
   if (!account || parts.faults.take("refuse_credentials", ""))
     return twilioError(401, 20003, "Authenticate", { "www-authenticate": 'Basic realm="Twilio API"' });
@@ -129,8 +81,8 @@ export function answerRest(parts: RestDeps, request: Request): Reply | null {
   try {
     const recording = parts.recordings.answer(request, account, (sid) => parts.calls.get(sid));
     if (recording) return recording;
-    if (request.method === "GET" && NUMBERS_PATH.exec(request.path)?.[1] === account.sid)
-      return listNumbers(parts.ownNumbers, account.sid, request);
+    const owned = request.method === "GET" ? answerAccount(account, parts.ownNumbers, request) : null;
+    if (owned) return owned;
     if (accountSid !== account.sid) return missing();
     if (callSid === undefined) {
       if (request.method === "POST") return create(parts, request, account);

@@ -5,6 +5,12 @@ import type { CallParams } from "./params.ts";
 export interface Account {
   sid: string;
   authToken: string;
+  /** A trial account may call verified numbers only; absent: Full. */
+  type?: "Trial" | "Full";
+  /** Numbers of others that were verified as callers. */
+  verified?: readonly string[];
+  /** Countries (ISO 3166-1) that its geographic permissions shut. */
+  deniedCountries?: readonly string[];
 }
 
 /** A call with what only Twilio's protocol knows of it. */

@@ -12,6 +12,8 @@ export interface Facts {
   carriers: string;
   models: ModelsInUse;
   unused: readonly string[];
+  /** Real phones ring. */
+  isReal: boolean;
   logFile: string;
   zone: string;
 }
@@ -30,7 +32,18 @@ export const modelsSaid = (models: ModelsInUse): string =>
     .join("; ");
 
 /** What `npm start` prints when all runs. */
-export function banner({ stack, sample, talk, engine, carriers, models, unused, logFile, zone }: Facts): string {
+export function banner({
+  stack,
+  sample,
+  talk,
+  engine,
+  carriers,
+  models,
+  unused,
+  isReal,
+  logFile,
+  zone,
+}: Facts): string {
   const rows: (readonly [string, string])[] = [
     ["base URL", stack.baseUrl],
     ["in a browser", `${stack.httpUrl}/`],
@@ -57,7 +70,9 @@ export function banner({ stack, sample, talk, engine, carriers, models, unused, 
     "callagent is running",
     ...rows.map(([name, said]) => `  ${name.padEnd(NAME_WIDTH)} ${said}`),
     "",
-    "  The last two digits of a number choose who answers: 01 confirms, 02 reschedules, 06 busy … (docs/tools.md). Ctrl-C lets calls end and stops everything.",
+    isReal
+      ? "  Call your own phone first: docs/first-real-call.md. Ctrl-C lets calls end and stops everything."
+      : "  The last two digits of a number choose who answers: 01 confirms, 02 reschedules, 06 busy … (docs/tools.md). Ctrl-C lets calls end and stops everything.",
     "",
   ].join("\n");
 }

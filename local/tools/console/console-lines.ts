@@ -40,6 +40,13 @@ const FROM_LOG: Record<string, (l: LogLine, at: Instant) => Said> = {
   "webhook.again": (l, at) => ["webhook", `failed (${text(l["status"] ?? l["error"])}), again at ${at(l["at"])}`],
 };
 
+/** A real carrier tells its calls to the services alone. */
+const CALLS_FROM_LOG: typeof FROM_LOG = {
+  "call.ringing": (l) => ["ringing", text(l["to"])],
+  "call.answered": (l) => ["answered", text(l["to"])],
+  "call.ended": (l) => ["call ended", text(l["to"])],
+};
+
 const FROM_LEDGER: Record<string, (e: LedgerEntry) => Said> = {
   ring: (e) => ["ringing", maskPhone(text(e.to))],
   answer: (e) => ["answered", maskPhone(text(e.to))],
@@ -52,8 +59,10 @@ const FROM_LEDGER: Record<string, (e: LedgerEntry) => Said> = {
 const COLOURS: Record<string, Parameters<Paint>[0]> = { "agent:": "cyan", "customer:": "green", finished: "green" };
 const isAlarm = (level: unknown): boolean => level === "warn" || level === "error" || level === "fatal";
 
-/** The lines, with times of this IANA zone (`local`: the machine's). */
-export function consoleLines({ zone, paint }: { zone: string; paint: Paint }): ConsoleLines {
+/** The lines, with times of this IANA zone (`local`: the machine's). `callsAreLogged`: calls are shown by the log, for no ledger tells them. */
+export function consoleLines(o: { zone: string; paint: Paint; callsAreLogged: boolean }): ConsoleLines {
+  const { zone, paint } = o;
+  const events = { ...FROM_LOG, ...(o.callsAreLogged ? CALLS_FROM_LOG : {}) };
   const leads = recencyCache<string>({ max: MOST_CALLS });
   const clock = (at: Date): string => DateTime.fromJSDate(at, { zone }).toFormat("HH:mm:ss.SSSZZ");
   const instant: Instant = (value) => {
@@ -62,17 +71,23 @@ export function consoleLines({ zone, paint }: { zone: string; paint: Paint }): C
   };
   const line = (at: Date, lead: unknown, [word, rest]: Said, colour = COLOURS[word]): string => {
     const said = `${word.padEnd(WORD)}  ${rest}`;
-    return `${paint("dim", clock(at))}  lead ${short(lead)}  ${colour === undefined ? said : paint(colour, said)}`;
+    const whose = lead === null ? "" : `lead ${short(lead)}  `;
+    return `${paint("dim", clock(at))}  ${whose}${colour === undefined ? said : paint(colour, said)}`;
   };
   return {
     fromLog(logged, now) {
-      const known = FROM_LOG[logged.event ?? ""];
+      const known = events[logged.event ?? ""];
       if (known) return line(now, logged["lead_id"], known(logged, instant));
       if (!isAlarm(logged.level)) return null;
       const { level, msg, event, message, code } = logged;
       const facts = [event, code, message].filter((one) => one !== undefined).map(text);
       const of = facts.length === 0 ? "" : ` (${facts.join(", ")})`;
-      return line(now, logged["lead_id"], [text(level), `${text(msg)}${of}`], level === "warn" ? "yellow" : "red");
+      return line(
+        now,
+        logged["lead_id"] ?? null,
+        [text(level), `${text(msg)}${of}`],
+        level === "warn" ? "yellow" : "red",
+      );
     },
     fromLedger(entry) {
       const { call_sid = "", reference } = entry;

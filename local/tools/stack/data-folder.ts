@@ -23,7 +23,16 @@ const OWNER_ONLY = 0o600;
 const OWNER_FOLDER = 0o700;
 
 /** All that an installation leaves in its folder, but for the file that says that it runs, and its log. */
-const CONTENTS = ["store", "recordings", "bus", "secrets.json", "sample.json", "sample.env", "ledger.ndjson"];
+const CONTENTS = [
+  "store",
+  "recordings",
+  "bus",
+  "secrets.json",
+  "sample.json",
+  "sample.env",
+  "ledger.ndjson",
+  "carrier.json",
+];
 
 /** One folder after the other: mkdir's own recursion never ends below /proc (Node 24). */
 function makeFolder(path: string): void {

@@ -16,9 +16,10 @@ export interface OwnVariables {
 const TAKEN: ReadonlySet<string> = new Set(["HTTP_PORT", "MEDIA_PORT", "MONGODB_URI", "LOG_LEVEL"]);
 
 const SIMULATED =
-  "its carriers are simulated and no real phone rings; start the services by themselves for a real account";
+  "its carriers are simulated and no real phone rings; --carrier twilio uses a real account (docs/first-real-call.md)";
 const ITS_OWN = "it makes its own at the first start and prints it";
-const ITS_ADDRESS = "it listens on this machine only; choose the port with HTTP_PORT and MEDIA_PORT";
+const ITS_ADDRESS =
+  "it listens on this machine only; choose the port with HTTP_PORT and MEDIA_PORT (a public address is for --carrier twilio)";
 const ITS_BUS = "it has no bus of others; --split starts one of its own";
 
 /** Why a variable can't be taken, by the beginning of its name; the longest that fits holds. */
@@ -59,8 +60,22 @@ function refusalOf(name: string, env: Readonly<Record<string, string | undefined
     : null;
 }
 
-/** What of a person's environment goes to the services, and what can't; an empty variable counts as unset. `real`: models too. */
-export function ownVariables(env: Readonly<Record<string, string | undefined>>, real: boolean): OwnVariables {
+/** What `--carrier twilio` takes beyond that; it reads the account and the addresses itself. */
+const OF_REAL_CARRIER = /^(?:TWILIO_|PUBLIC_(?:HTTP|WS)_URL$|PROVIDER_ONE_CALLS_PER_SECOND$)/;
+
+/** How a stack is started, as far as variables depend on it. */
+export interface Chosen {
+  /** The models of the environment are used. */
+  real: boolean;
+  /** A real account of a carrier is. */
+  carrier: boolean;
+}
+
+/** What of a person's environment goes to the services, and what can't; an empty variable counts as unset. */
+export function ownVariables(
+  env: Readonly<Record<string, string | undefined>>,
+  { real, carrier }: Chosen,
+): OwnVariables {
   const passed: Record<string, string> = {};
   const refused: string[] = [];
   const unused: string[] = [];
@@ -69,7 +84,9 @@ export function ownVariables(env: Readonly<Record<string, string | undefined>>, 
     if (value === undefined || value.trim() === "") continue;
     const isModel = firstVariableOf(name) !== undefined;
     const refusal = refusalOf(name, env);
-    if (isModel && !real) unused.push(name);
+    if (carrier && OF_REAL_CARRIER.test(name)) {
+      if (name.startsWith("PROVIDER_ONE_")) passed[name] = value;
+    } else if (isModel && !real) unused.push(name);
     else if (refusal !== null) refused.push(refusal);
     else if (!isModel && !TAKEN.has(name)) passed[name] = value;
   }
@@ -77,8 +94,8 @@ export function ownVariables(env: Readonly<Record<string, string | undefined>>, 
 }
 
 /** What `ownVariables` says. StartError names each variable that can't be taken. */
-export function passedVariables(env: Readonly<Record<string, string | undefined>>, real: boolean): OwnVariables {
-  const own = ownVariables(env, real);
+export function passedVariables(env: Readonly<Record<string, string | undefined>>, chosen: Chosen): OwnVariables {
+  const own = ownVariables(env, chosen);
   if (own.refused.length > 0)
     throw new StartError(
       `npm start does not take these variables; unset them:\n${own.refused.map((line) => `  ${line}`).join("\n")}`,

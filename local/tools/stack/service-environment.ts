@@ -1,21 +1,28 @@
 import type { Engine } from "../../../shared/contracts/records/models.ts";
+import { VARIABLES } from "../../../shared/process/variables.ts";
 import { createSigner } from "../../carriers/telnyx/signature.ts";
 import { modelVariables } from "./model-choice.ts";
 import type { LocalSecrets } from "./secrets.ts";
 
 /** What the simulated carrier's account may place. */
 export const LAPTOP_CALLS_PER_SECOND = 50;
+/** Variables of a real account of Twilio's, with the public addresses that it calls back. */
+export type RealAccount = Readonly<Record<string, string>>;
 /** The simulated carriers: Twilio, Plivo and Telnyx, each with an account. */
-function carrierEnv(url: string, secrets: LocalSecrets): Record<string, string> {
+function carrierEnv(url: string, secrets: LocalSecrets, twilio: RealAccount | null): Record<string, string> {
   const carriers = { PROVIDER_ONE: "twilio", PROVIDER_TWO: "plivo", PROVIDER_THREE: "telnyx" };
   return {
     ...carriers,
     ...Object.fromEntries(
       Object.keys(carriers).map((provider) => [`${provider}_CALLS_PER_SECOND`, String(LAPTOP_CALLS_PER_SECOND)]),
     ),
-    TWILIO_ACCOUNT_SID: secrets.twilio_account_sid,
-    TWILIO_AUTH_TOKEN: secrets.twilio_auth_token,
-    TWILIO_API_BASE: url,
+    ...(twilio === null
+      ? {
+          TWILIO_ACCOUNT_SID: secrets.twilio_account_sid,
+          TWILIO_AUTH_TOKEN: secrets.twilio_auth_token,
+          TWILIO_API_BASE: url,
+        }
+      : { PROVIDER_ONE_CALLS_PER_SECOND: String(VARIABLES.PROVIDER_ONE_CALLS_PER_SECOND.default), ...twilio }),
     PLIVO_AUTH_ID: secrets.plivo_auth_id,
     PLIVO_AUTH_TOKEN: secrets.plivo_auth_token,
     PLIVO_API_BASE: url,
@@ -49,6 +56,8 @@ export function serviceEnv(o: {
   engine: Engine;
   /** Variables of the models that stand in place of the simulated ones. */
   real: Readonly<Record<string, string>>;
+  /** A real account in place of the simulated Twilio; null: none. */
+  twilio: RealAccount | null;
   extra: Record<string, string>;
 }): Record<string, string> {
   return {
@@ -65,11 +74,13 @@ export function serviceEnv(o: {
     JWT_PRIVATE_KEY: o.secrets.jwt_private_key,
     SECRETS_KEY: o.secrets.secrets_key,
     RECORDINGS_DIR: o.recordings,
-    ...carrierEnv(o.carrier, o.secrets),
+    ...carrierEnv(o.carrier, o.secrets, o.twilio),
     WEBHOOK_ALLOW_HTTP: "true",
     WEBHOOK_ALLOW_PRIVATE: "true",
     SHUTDOWN_GRACE_SECONDS: "2",
     ...modelVariables(o.models, o.secrets.model_key, o.real),
+    // real people have voices
+    ...(o.twilio === null ? {} : { VOICE_DETECTION: "silero" }),
     ENGINE_DEFAULT: o.engine,
     ...o.extra,
   };

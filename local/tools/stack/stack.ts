@@ -6,7 +6,7 @@ import { ownRun, StartError, type Folder } from "./data-folder.ts";
 import { freePort } from "./ports.ts";
 import { script } from "./project-root.ts";
 import { localSecrets, type LocalSecrets } from "./secrets.ts";
-import { accountsOf, serviceEnv } from "./service-environment.ts";
+import { accountsOf, serviceEnv, type RealAccount } from "./service-environment.ts";
 import { splitBusOptions, startSplitBus } from "./split-bus.ts";
 import { serviceCommand, splitProcesses, type Replicas } from "./service-processes.ts";
 import type { Child } from "./supervisor.ts";
@@ -38,6 +38,8 @@ export interface StackOptions extends ChildObserver {
   engine?: Engine;
   /** Variables of the models that stand in place of the simulated ones; absent: none do. */
   realModels?: Readonly<Record<string, string>>;
+  /** A real account in place of the simulated Twilio; absent: none. */
+  twilio?: RealAccount;
   /** The tree that a child of a split stack runs from, asked at each of its starts; absent: this one. With it the bus is open to all. */
   treeOf?: (child: string) => string;
   /** Files and sockets that each service process may have open; absent: as many as this one. */
@@ -149,6 +151,7 @@ async function startAll(
     secrets,
     engine: o.engine ?? "relay",
     real: o.realModels ?? {},
+    twilio: o.twilio ?? null,
     extra: o.env ?? {},
   });
   await startServices(group, o, backing.mongo, env);

@@ -4,7 +4,7 @@ import { consoleLines } from "../../../local/tools/console/console-lines.ts";
 
 const AT = new Date("2026-11-25T12:00:00.000Z");
 const LEAD = "0b7c24e8-3b12-4fef-91e0-5a4d8c2b1a00";
-const lines = () => consoleLines({ zone: "Europe/Berlin", paint: (_format, text) => text });
+const lines = () => consoleLines({ zone: "Europe/Berlin", paint: (_format, text) => text, callsAreLogged: false });
 const entry = (kind: string, more: object = {}) => ({
   seq: 1,
   kind,
@@ -48,10 +48,23 @@ describe("a line of the console", () => {
     expect(
       fromLog({ level: "warn", event: "talk.fault", code: "STT_FAILED", msg: "An error.", lead_id: LEAD }, AT),
     ).toBe("13:00:00.000+01:00  lead 0b7c24e8  warn        An error. (talk.fault, STT_FAILED)");
+    expect(fromLog({ level: "warn", event: "x", msg: "At start." }, AT)).toBe(
+      "13:00:00.000+01:00  warn        At start. (x)",
+    );
     expect(fromLog({ level: "info", event: "other", msg: "quiet" }, AT)).toBeNull();
   });
+  test("of a real carrier's call comes from the log, that of a simulated one from its ledger", () => {
+    const ringing = { event: "call.ringing", lead_id: LEAD, to: "+1415***0101" };
+    const real = consoleLines({ zone: "utc", paint: (_format, text) => text, callsAreLogged: true });
+    expect(real.fromLog(ringing, AT)).toBe("12:00:00.000+00:00  lead 0b7c24e8  ringing     +1415***0101");
+    expect(lines().fromLog(ringing, AT)).toBeNull();
+  });
   test("is painted by the terminal's rules alone: a stream that is none gets no colour", () => {
-    const painted = consoleLines({ zone: "utc", paint: (format, text) => `<${format}>${text}</>` });
+    const painted = consoleLines({
+      zone: "utc",
+      paint: (format, text) => `<${format}>${text}</>`,
+      callsAreLogged: true,
+    });
     expect(painted.fromLedger(entry("said", { text: "Yes" }))).toMatch(/^<dim>.*<green>customer: {3}Yes<\/>$/);
     expect(styleText("green", "Yes", { stream: new PassThrough() })).toBe("Yes");
   });

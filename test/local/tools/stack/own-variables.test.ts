@@ -37,6 +37,7 @@ const servicesWith = (extra: Record<string, string>, real: Record<string, string
     secrets,
     engine: "relay",
     real,
+    twilio: null,
     extra,
   });
 
@@ -47,7 +48,7 @@ test("the page lists variables, and all there are", () => {
 test.each(LISTED)("%s reaches the services, is read by npm start, or is refused by name", (name) => {
   const value = valueOf(name);
   const env = { ...MODELS, [name]: value };
-  const { passed, refused } = ownVariables(env, true);
+  const { passed, refused } = ownVariables(env, { real: true, carrier: false });
   const reaches = servicesWith(passed, realModels(env))[name] === value;
   const named = refused.some((line) => line.startsWith(`${name}: `));
   expect({ name, ways: [reaches, READ.includes(name), named].filter(Boolean).length }).toEqual({ name, ways: 1 });
@@ -64,11 +65,13 @@ test.each([
   "CORS_ORIGINS",
   "CALL_PRICES",
 ])("%s reaches the services", (name) => {
-  expect(servicesWith(passedVariables({ [name]: "x" }, false).passed)[name]).toBe("x");
+  expect(servicesWith(passedVariables({ [name]: "x" }, { real: false, carrier: false }).passed)[name]).toBe("x");
 });
 
 test("variables of a model without its address are refused, and with it they reach the services", () => {
-  expect(() => passedVariables({ TTS_VOICE: "nova" }, true)).toThrow(/TTS_VOICE: it needs TTS_BASE_URL/);
+  expect(() => passedVariables({ TTS_VOICE: "nova" }, { real: true, carrier: false })).toThrow(
+    /TTS_VOICE: it needs TTS_BASE_URL/,
+  );
   expect(realModels({ TTS_VOICE: "nova", TTS_BASE_URL: "http://tts.test" })).toEqual({
     TTS_VOICE: "nova",
     TTS_BASE_URL: "http://tts.test",
@@ -78,7 +81,7 @@ test("variables of a model without its address are refused, and with it they rea
 describe("a key in the shell", () => {
   const env = { OPENAI_API_KEY: "sk-paid", STT_BASE_URL: "http://stt.test", DEFAULT_TIMEZONE: "UTC" };
   test("is not used without --real, and it is said", () => {
-    expect(ownVariables(env, false)).toEqual({
+    expect(ownVariables(env, { real: false, carrier: false })).toEqual({
       passed: { DEFAULT_TIMEZONE: "UTC" },
       refused: [],
       unused: ["OPENAI_API_KEY", "STT_BASE_URL"],
@@ -113,11 +116,14 @@ describe("a key in the shell", () => {
 
 test("what can't be taken stops the start, every name with its reason; an empty value is none", () => {
   expect(() =>
-    passedVariables({ TWILIO_AUTH_TOKEN: "x", JWT_PRIVATE_KEY: "y", DEFAULT_TIMEZONE: "UTC" }, false),
+    passedVariables(
+      { TWILIO_AUTH_TOKEN: "x", JWT_PRIVATE_KEY: "y", DEFAULT_TIMEZONE: "UTC" },
+      { real: false, carrier: false },
+    ),
   ).toThrow(
     /unset them:\n {2}JWT_PRIVATE_KEY: it makes its own[^\n]*\n {2}TWILIO_AUTH_TOKEN: its carriers are simulated/,
   );
-  expect(ownVariables({ TWILIO_AUTH_TOKEN: "", S3_BUCKET: " " }, false)).toEqual({
+  expect(ownVariables({ TWILIO_AUTH_TOKEN: "", S3_BUCKET: " " }, { real: false, carrier: false })).toEqual({
     passed: {},
     refused: [],
     unused: [],
