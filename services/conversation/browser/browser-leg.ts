@@ -3,6 +3,7 @@ import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { startTimer } from "../../../shared/time/timer.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
 import { speakRequestIn, type SpeakRequest, type UtteranceEvent } from "./utterances.ts";
+import { ShownWords, type ShownLine } from "./shown-words.ts";
 import { recordIn, textOf } from "../../../shared/json.ts";
 import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { eventBuffer } from "../transport/event-buffer.ts";
@@ -19,12 +20,6 @@ export interface BrowserSocket {
   on(event: "message", listener: (data: unknown, isBinary: boolean) => void): unknown;
   on(event: "close", listener: (code?: number) => void): unknown;
   on(event: "error", listener: () => void): unknown;
-}
-
-/** A line of the transcript, as the client sees it. */
-export interface ShownLine {
-  readonly role: string;
-  readonly content: string;
 }
 
 /** Audio of a session, both ways: 16 bit little-endian, mono. */
@@ -84,8 +79,7 @@ export class BrowserLeg implements MediaLeg {
   #heardMs: number;
   #stopWaiting: () => void = () => undefined;
   #stopLooking: () => void;
-  #lines: readonly ShownLine[] = [];
-  #node = "";
+  readonly #shown = new ShownWords();
   #speak: ((request: SpeakRequest) => void) | null = null;
 
   constructor(clock: Clock, room: string, ended: () => void) {
@@ -169,23 +163,14 @@ export class BrowserLeg implements MediaLeg {
 
   /** Shows the client the words and the node of its conversation. */
   show(lines: readonly ShownLine[], node: string): void {
-    const from = lines.findIndex((line, i) => {
-      const before = this.#lines[i];
-      return before?.role !== line.role || before.content !== line.content;
-    });
-    this.#lines = lines.map(({ role, content }) => ({ role, content }));
-    if (from >= 0) this.#tell({ type: "transcript", from, lines: this.#lines.slice(from) });
-    if (node === this.#node) return;
-    this.#node = node;
-    this.#tell({ type: "node", name: node });
+    for (const message of this.#shown.change(lines, node)) this.#tell(message);
   }
 
   /** Who comes, also to a conversation under way, sees all of it. */
   #hello(): void {
     const { rate: sample_rate } = BROWSER_FORMAT;
     this.#tell({ type: "hello", room: this.#room, sample_rate, frame_ms: FRAME_MS, resumed: this.#started });
-    if (this.#lines.length > 0) this.#tell({ type: "transcript", from: 0, lines: this.#lines });
-    if (this.#node !== "") this.#tell({ type: "node", name: this.#node });
+    for (const message of this.#shown.all()) this.#tell(message);
   }
 
   #tell(message: object): void {
