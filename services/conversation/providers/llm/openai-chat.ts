@@ -3,7 +3,9 @@ import type { ChatMessage } from "../../dialogue/chat-messages.ts";
 import type { ModelAddress } from "../addresses.ts";
 import { openAiClient } from "../openai-client.ts";
 import { modelErrorOf } from "../model-errors.ts";
-import type { ChatPiece, ChatStream } from "../port.ts";
+import type { ChatPiece, ChatRequest, ChatStream } from "../port.ts";
+import { answerPieces } from "./answer-pieces.ts";
+import { isRecord, textOf } from "../../../../shared/json.ts";
 
 /** Where the model is asked. */
 export type ChatAddress = Pick<ModelAddress, "base_url" | "key" | "model"> & { readonly check?: string };
@@ -17,48 +19,49 @@ const toOpenAi = (m: ChatMessage): OpenAI.Chat.Completions.ChatCompletionMessage
       ? { role: "assistant", content: m.content }
       : m;
 
+type Asked = OpenAI.Chat.Completions.ChatCompletionCreateParamsStreaming;
+
+/** Whether a refusal is about `stream_options`, which Mistral's API and older servers do not know. */
+const refusesOptions = (error: unknown): boolean =>
+  isRecord(error) &&
+  (error["status"] === 400 || error["status"] === 422) &&
+  JSON.stringify([error["error"] ?? null, textOf(error["message"])]).includes("stream_options");
+
+const questionOf = (model: string, { tools, messages }: ChatRequest, usage: boolean): Asked => ({
+  model,
+  stream: true,
+  ...(usage ? { stream_options: { include_usage: true } } : {}),
+  ...(tools.length === 0
+    ? {}
+    : {
+        tools: tools.map((t) => ({
+          type: "function" as const,
+          function: { ...t.function, parameters: { ...t.function.parameters } },
+        })),
+      }),
+  messages: messages.map(toOpenAi),
+});
+
 /** Streams chat completions. Of two questions in one node the first is a beginning of the second, byte for byte: functions, role and task come first. */
 export function openAiChat(address: ChatAddress): ChatStream {
   const connect = openAiClient(address);
+  /** Off for good once the server has refused the question for it: it tells its tokens unasked, or not at all. */
+  let asksUsage = true;
 
   return async function* stream(request, signal): AsyncGenerator<ChatPiece> {
-    try {
+    const ask = async () => {
       const openai = await connect();
-      const chunks = await openai.chat.completions.create(
-        {
-          model: address.model,
-          stream: true,
-          stream_options: { include_usage: true },
-          ...(request.tools.length === 0
-            ? {}
-            : {
-                tools: request.tools.map((t) => ({
-                  type: "function" as const,
-                  function: { ...t.function, parameters: { ...t.function.parameters } },
-                })),
-              }),
-          messages: request.messages.map(toOpenAi),
-        },
-        { signal },
-      );
-      for await (const chunk of chunks) {
-        const delta = chunk.choices[0]?.delta;
-        if (delta?.content) yield { type: "text", text: delta.content };
-        for (const c of delta?.tool_calls ?? [])
-          yield {
-            type: "call",
-            index: c.index,
-            id: c.id ?? "",
-            name: c.function?.name ?? "",
-            arguments: c.function?.arguments ?? "",
-          };
-        if (chunk.usage)
-          yield {
-            type: "usage",
-            prompt_tokens: chunk.usage.prompt_tokens,
-            completion_tokens: chunk.usage.completion_tokens,
-          };
-      }
+      return openai.chat.completions.create(questionOf(address.model, request, asksUsage), { signal });
+    };
+    const pieces = answerPieces();
+    try {
+      const chunks = await ask().catch((error: unknown) => {
+        if (!asksUsage || !refusesOptions(error)) throw error;
+        asksUsage = false;
+        return ask();
+      });
+      for await (const chunk of chunks) yield* pieces.read(chunk);
+      yield* pieces.end();
     } catch (error) {
       throw modelErrorOf(error, address.check ?? CHECK);
     }

@@ -1,0 +1,103 @@
+import { isRecord, recordIn, textOf } from "../../../../shared/json.ts";
+import { ModelError, type ChatPiece } from "../port.ts";
+
+/** A streamed chunk as far as it is read: `chat.completion.chunk` of OpenAI's API reference, without what other servers leave out. */
+export interface StreamedChunk {
+  readonly object?: string;
+  readonly choices?: readonly { readonly delta?: { readonly content?: unknown; readonly tool_calls?: unknown } }[];
+  readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
+}
+
+const THOUGHT_BEGINS = "<think>";
+const THOUGHT_ENDS = "</think>";
+
+/** Text of a delta: a string, or parts, of which those of the type `text` are the answer. */
+const answerText = (content: unknown): string =>
+  Array.isArray(content)
+    ? content.map((part) => (isRecord(part) && part["type"] === "text" ? textOf(part["text"]) : "")).join("")
+    : textOf(content);
+
+/**
+ * Drops the thought that an answer begins with, `<think>…</think>`: servers that do not know their model's reasoning apart send it as text, and it would be said to the customer.
+ * `push` returns what may be said; `end` what was held back because it could have become a thought.
+ */
+export function withoutThought(): { push(text: string): string; end(): string } {
+  let at: "beginning" | "thought" | "behind" | "answer" = "beginning";
+  let held = "";
+  return {
+    push(text) {
+      if (at === "answer") return text;
+      held += text;
+      const begun = held.trimStart();
+      if (at === "beginning") {
+        if (begun.startsWith(THOUGHT_BEGINS)) at = "thought";
+        else if (THOUGHT_BEGINS.startsWith(begun)) return "";
+        else at = "answer";
+      }
+      if (at === "thought") {
+        const ends = held.indexOf(THOUGHT_ENDS);
+        held = ends < 0 ? held.slice(-THOUGHT_ENDS.length) : held.slice(ends + THOUGHT_ENDS.length);
+        if (ends >= 0) at = "behind";
+      }
+      if (at === "behind") {
+        held = held.trimStart();
+        if (held !== "") at = "answer";
+      }
+      return at === "answer" ? held : "";
+    },
+    end: () => (at === "beginning" ? held : ""),
+  };
+}
+
+/**
+ * Tells the function calls of an answer apart. The API numbers them by `index`; servers leave it out (Ollama, Gemini behind proxies) or give all calls the same (Gemini), and two calls
+ * in one would be no JSON. A part that names a function begins another call where its id is another, or where neither has one and the call before is whole.
+ */
+function callPieces(): (part: unknown) => ChatPiece | null {
+  const calls: { id: string; name: string; arguments: string }[] = [];
+  const slots = new Map<number, number>();
+  return (part) => {
+    if (!isRecord(part)) return null;
+    const told = isRecord(part["function"]) ? part["function"] : {};
+    const piece = { id: textOf(part["id"]), name: textOf(told["name"]), arguments: textOf(told["arguments"]) };
+    const wire = typeof part["index"] === "number" ? part["index"] : -1;
+    const slot = slots.get(wire) ?? -1;
+    const known = calls[slot];
+    const another =
+      known === undefined ||
+      (piece.id !== "" && known.id !== "" && piece.id !== known.id) ||
+      (piece.name !== "" && piece.id === "" && known.name !== "" && recordIn(known.arguments) !== null);
+    if (another) {
+      slots.set(wire, calls.length);
+      calls.push(piece);
+      return { type: "call", index: calls.length - 1, ...piece };
+    }
+    known.id ||= piece.id;
+    known.name ||= piece.name;
+    known.arguments += piece.arguments;
+    return { type: "call", index: slot, ...piece };
+  };
+}
+
+/** Reads the chunks of one answer, whatever server streams it. Throws MODEL_ERROR for the error that a server sends in place of a chunk. */
+export function answerPieces(): { read(chunk: StreamedChunk): ChatPiece[]; end(): ChatPiece[] } {
+  const thought = withoutThought();
+  const callOf = callPieces();
+  const textPieces = (text: string): ChatPiece[] => (text === "" ? [] : [{ type: "text", text }]);
+  return {
+    read({ object, choices, usage }) {
+      // vLLM's; those of the form {"error": …} the package throws itself
+      if (object === "error") throw new ModelError("MODEL_ERROR", "the model's answer broke off with an error", true);
+      const delta = choices?.[0]?.delta;
+      const parts: readonly unknown[] = Array.isArray(delta?.tool_calls) ? delta.tool_calls : [];
+      return [
+        ...textPieces(thought.push(answerText(delta?.content))),
+        ...parts.map(callOf).filter((piece) => piece !== null),
+        ...(usage
+          ? [{ type: "usage" as const, prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens }]
+          : []),
+      ];
+    },
+    end: () => textPieces(thought.end()),
+  };
+}
