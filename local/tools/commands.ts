@@ -93,3 +93,22 @@ export const TALK = command({
     json: { kind: "flag", about: "prints the link for machines" },
   },
 });
+
+/** `npm run models`. */
+export const MODELS = command({
+  name: "models",
+  about:
+    "check: asks every model endpoint of the environment for an answer, a function call, a sound and a transcription, and prints how long each took. It may cost a cent.",
+  operands: [{ name: "what", needed: true, values: ["check"] }],
+  options: {
+    language: {
+      kind: "text",
+      value: "code",
+      default: "en",
+      about: "language of what is said and heard, such as en or de",
+    },
+    json: { kind: "flag", about: "prints the findings for machines" },
+  },
+  notes:
+    "The variables are those of the services (docs/models.md). Status 1: an endpoint did not do what a conversation needs; 2: none is named.",
+});

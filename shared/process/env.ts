@@ -1,3 +1,4 @@
+import { UsageError } from "./command-line.ts";
 import { IANAZone } from "luxon";
 import { busServers } from "../bus/bus-address.ts";
 import { busSigners } from "../bus/bus-signers.ts";
@@ -24,7 +25,7 @@ type Read<T extends Record<string, Variable>> = {
 export type Env = Read<typeof VARIABLES>;
 
 /** Names every issue of the environment at once. */
-export class EnvironmentError extends Error {
+export class EnvironmentError extends UsageError {
   constructor(issues: string[]) {
     super(`The environment is not usable:\n${issues.map((f) => `  - ${f}`).join("\n")}`);
     this.name = "EnvironmentError";

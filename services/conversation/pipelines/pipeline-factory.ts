@@ -9,12 +9,10 @@ import type { DeploymentModels } from "../providers/deployment-models.ts";
 import type { PlannedSession } from "../session/sessions.model.ts";
 import { cascadedProcessor } from "./cascaded/cascaded-processor.ts";
 import type { PipelineFactory } from "./port.ts";
+import { realtimeListener } from "../providers/addresses.ts";
 import { realtimeProcessor } from "./realtime/realtime-processor.ts";
 import { textRelayPipeline } from "./text-relay/text-relay-pipeline.ts";
 import { audioPipeline, type AudioPipelineOptions } from "./audio-pipeline.ts";
-
-/** What the realtime model's server listens with, where the deployment names no model that does. */
-const REALTIME_LISTENER = "gpt-transcribe";
 
 /** What pipelines are made with. */
 export interface PipelinesDeps extends Pick<ServiceDeps, "env" | "clock"> {
@@ -38,10 +36,7 @@ export function pipelines({ env, clock, models, voices, recordings, beats }: Pip
       const { base_url, key, model, voice } = models.realtime(template);
       const address = { base_url: base_url ?? "", key, model, voice, dialect: env.REALTIME_DIALECT };
       return (context) =>
-        realtimeProcessor(
-          { address, transcription_model: env.STT_MODEL ?? REALTIME_LISTENER, preemptive, voices },
-          context,
-        );
+        realtimeProcessor({ address, transcription_model: realtimeListener(env), preemptive, voices }, context);
     }
     const parts = { models: models.cascade(template), preemptive, voices };
     return (context) => cascadedProcessor(parts, context);

@@ -94,6 +94,9 @@ const ownRealtime = (env: Env): OwnEndpoints => ({
   fallback: null,
 });
 
+/** The model that a realtime model's server listens with: the deployment's, or OpenAI's. */
+export const realtimeListener = ({ STT_MODEL }: Pick<Env, "STT_MODEL">): string => STT_MODEL ?? "gpt-transcribe";
+
 const OWN: Readonly<Record<ModelKind, (env: Env) => OwnEndpoints>> = {
   chat: ownChat,
   evaluation: ownChat,

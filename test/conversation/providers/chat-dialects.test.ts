@@ -3,7 +3,7 @@ import { withoutThought } from "../../../services/conversation/providers/llm/ans
 import { chatModel } from "../../../services/conversation/providers/llm/chat-model.ts";
 import { openAiChat } from "../../../services/conversation/providers/llm/openai-chat.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
-import { CHAT_DIALECTS, startDialect } from "../fixtures/chat-dialects.ts";
+import { CHAT_DIALECTS, startDialect } from "./fixtures/chat-dialects.ts";
 
 /** Servers that call themselves compatible with OpenAI differ on the wire; a caller must not notice. */
 
