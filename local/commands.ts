@@ -29,6 +29,7 @@ export const BENCH = command({
       default: 1,
       about: "speech: a second of the lines takes so many",
     },
+    seed: { kind: "number", value: "n", min: 0, max: 10_000, whole: true, default: 0, about: "speech: other noises" },
     phantom: { kind: "flag", about: "speech: the recogniser writes words for sound without any" },
     pitch: { kind: "flag", about: "speech: voices are told by their pitch, not by the model" },
   },

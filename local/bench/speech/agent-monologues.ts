@@ -85,10 +85,10 @@ const messageTemplate = (): ReturnType<typeof endlessTemplate> => {
 /** Runs one disturbance. */
 export async function messageUnder(bench: BenchLines, disturbance: Disturbance): Promise<DisturbedResult> {
   const { spoken, clock } = bench;
-  const quiet = await noiseOf("white", LINE_NOISE_DB, BACKGROUND_S, { spoken, seed: 5 });
+  const quiet = await noiseOf("white", LINE_NOISE_DB, BACKGROUND_S, { spoken, seed: bench.seed + 5 });
   const { noise, line: features = {} } = disturbance;
   const background = noise
-    ? mixed(quiet, await noiseOf(noise.kind, noise.level_db, BACKGROUND_S, { spoken, seed: 21 }))
+    ? mixed(quiet, await noiseOf(noise.kind, noise.level_db, BACKGROUND_S, { spoken, seed: bench.seed + 21 }))
     : quiet;
   const reference = await agentOnLine(spoken, TEXT);
   const { result, settled } = await bench.call(
@@ -145,9 +145,9 @@ const LONGEST_SILENCE_MS = 45_000;
 /** Runs one silence. */
 export async function silenceUnder(bench: BenchLines, { name, noise }: Disturbance): Promise<SilentResult> {
   const { spoken, clock } = bench;
-  const quiet = await noiseOf("white", LINE_NOISE_DB, BACKGROUND_S, { spoken, seed: 6 });
+  const quiet = await noiseOf("white", LINE_NOISE_DB, BACKGROUND_S, { spoken, seed: bench.seed + 6 });
   const background = noise
-    ? mixed(quiet, await noiseOf(noise.kind, noise.level_db, BACKGROUND_S, { spoken, seed: 23 }))
+    ? mixed(quiet, await noiseOf(noise.kind, noise.level_db, BACKGROUND_S, { spoken, seed: bench.seed + 23 }))
     : quiet;
   const template = endlessTemplate([{ name: "ask", say: "Do you want the parcel?", functions: [] }]);
   const limited = { ...template, limits: { ...template.limits, idle_seconds: IDLE_SECONDS } };

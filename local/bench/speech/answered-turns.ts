@@ -42,6 +42,8 @@ export const ANSWER_CONDITIONS: readonly AnswerCondition[] = [
   at("music", 15),
   at("music", 5, 21),
   { name: "quiet", speech_db: -35 },
+  { name: "quiet-white-10", speech_db: -35, noise: { kind: "white", level_db: -45 } },
+  { name: "quiet-tv-10", speech_db: -32, noise: { kind: "tv", level_db: -42 } },
   { name: "clipped", speech_db: -6, clipped: true },
   { name: "loss-3", network: { loss: { share: 0.03, as: "missing" } } },
   { name: "loss-10-silent", network: { loss: { share: 0.1, as: "silence" } } },
@@ -118,12 +120,12 @@ interface Caller {
   seed: number;
 }
 
-async function callersOf({ spoken }: BenchLines, condition: AnswerCondition): Promise<Caller[]> {
+async function callersOf({ spoken, seed: first }: BenchLines, condition: AnswerCondition): Promise<Caller[]> {
   const { noise, speech_db = SPEECH_DB, network = {} } = condition;
   const gain = 10 ** ((speech_db - SPEECH_DB) / 20);
   const callers: Caller[] = [];
   for (const [n, voice] of CALLERS.entries()) {
-    const seed = 11 + n;
+    const seed = first + 11 + n;
     const quiet = await noiseOf("white", LINE_NOISE_DB, BACKGROUND_S, { spoken, seed: 100 + seed });
     const background = noise
       ? mixed(quiet, await noiseOf(noise.kind, noise.level_db, BACKGROUND_S, { spoken, seed }))

@@ -13,6 +13,8 @@ export interface BenchLines {
   readonly clock: LineClock;
   readonly spoken: Spoken;
   readonly models: SpeechModels;
+  /** The noises are made from seeds that are so much higher. */
+  readonly seed: number;
   /** Has a call answered and held; gives what came of it with how its conversation ended. */
   call<T>(
     template: TemplateRecord,
@@ -38,6 +40,7 @@ export interface TimedTurn {
 /** How lines are run. `slow`: a second of theirs takes so many. `chat`: another language model than the bench's own. */
 export interface BenchLinesOptions {
   slow: number;
+  seed: number;
   phantom?: string;
   chat?: string;
   env?: Record<string, string>;
@@ -53,7 +56,7 @@ interface Started {
 }
 
 /** Starts it all. */
-export async function benchLines({ slow, phantom = "", chat, env = {} }: BenchLinesOptions): Promise<BenchLines> {
+export async function benchLines({ slow, seed, phantom = "", chat, env = {} }: BenchLinesOptions): Promise<BenchLines> {
   const clock = lineClock(slow);
   const spoken = spokenByPrograms();
   const turns = new Map<string, TimedTurn[]>();
@@ -93,6 +96,7 @@ export async function benchLines({ slow, phantom = "", chat, env = {} }: BenchLi
     clock,
     spoken,
     models,
+    seed,
     async call(template, { features, seed, payload = {} }, talk) {
       const lead_id = randomUUID();
       const url = await prepared(template, lead_id, payload);

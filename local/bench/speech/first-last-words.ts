@@ -31,7 +31,7 @@ export interface HelloResult {
 /** Runs one "Hello?". */
 export async function helloAfter(bench: BenchLines, after_ms: number): Promise<HelloResult> {
   const { spoken, clock } = bench;
-  const background = await noiseOf("white", LINE_NOISE_DB, BACKGROUND_S, { spoken, seed: 8 });
+  const background = await noiseOf("white", LINE_NOISE_DB, BACKGROUND_S, { spoken, seed: bench.seed + 8 });
   const hello = await spoken.telephone("rms", HELLO);
   const reference = await agentOnLine(spoken, GREETING);
   const template = endlessTemplate([{ name: "ask", say: "Is Monday a good day for you?", functions: [] }], {
@@ -74,7 +74,7 @@ export async function afterthought(
   { voice, pause_ms }: (typeof PAUSES)[number],
 ): Promise<AfterthoughtResult> {
   const { spoken, clock } = bench;
-  const background = await noiseOf("white", LINE_NOISE_DB, BACKGROUND_S, { spoken, seed: 8 });
+  const background = await noiseOf("white", LINE_NOISE_DB, BACKGROUND_S, { spoken, seed: bench.seed + 8 });
   const [yes, friday] = await Promise.all([
     spoken.telephone(voice, "Yes."),
     spoken.telephone(voice, "Friday would be better."),

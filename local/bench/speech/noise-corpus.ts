@@ -71,6 +71,9 @@ function music(seconds: number, seed: number): Float64Array {
   });
 }
 
+/** Another voice for each hundred seeds. */
+const televisionVoice = (seed: number): string => BYSTANDERS[Math.floor(seed / 100) % BYSTANDERS.length] ?? "";
+
 /** A voice that reads one sentence after the other. */
 async function reading(spoken: Spoken, seconds: number, voice: string, from: number): Promise<Int16Array> {
   const out = new Int16Array(samplesOf(seconds));
@@ -165,7 +168,7 @@ const STEADY: Record<
   street: (_, seconds, seed) => street(seconds, seed),
   music: (_, seconds, seed) => music(seconds, seed),
   babble,
-  tv: (spoken, seconds, seed) => reading(spoken, seconds, "en-us+m3", seed),
+  tv: (spoken, seconds, seed) => reading(spoken, seconds, televisionVoice(seed), seed),
 };
 
 /** Sounds that come and go, by name: as loud as is asked for, while they last. */

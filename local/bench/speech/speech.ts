@@ -20,6 +20,8 @@ const FIRST_AND_LAST = ["hello", "afterthought"];
 const AT_ONCE = 4;
 /** A customer who says nothing is asked twice and dismissed after four seconds each, and what is said in between. */
 const SILENT_MS = 26_000;
+/** A seed of the bench is so many of its noises. */
+const SEEDS = 100;
 
 const named = (names: readonly string[], name: string): boolean => names.includes(name);
 const namesOf = (all: readonly { name: string }[]): string[] => all.map(({ name }) => name);
@@ -111,13 +113,13 @@ async function firstWords(bench: BenchLines, names: readonly string[], tell: (ro
 }
 
 async function lastWords(
-  { slow, env }: Required<Pick<BenchLinesOptions, "slow" | "env">>,
+  { slow, seed, env }: Required<Pick<BenchLinesOptions, "slow" | "seed" | "env">>,
   names: readonly string[],
   tell: (row: Row) => void,
 ): Promise<void> {
   if (!named(names, "afterthought")) return;
   const simulator = await startSimulatedModels({ stt_ms: 0, first_token_ms: 150 * slow, first_audio_ms: 0 });
-  const bench = await benchLines({ slow, chat: simulator.url, env });
+  const bench = await benchLines({ slow, seed, chat: simulator.url, env });
   console.log('\n| "Yes." pause "Friday would be better." ms | voice | decided |\n|---|---|---|');
   try {
     await severalAtOnce(PAUSES, AT_ONCE, (one) =>
@@ -142,22 +144,22 @@ function conditionsOf(parts: readonly string[]): string[] {
 }
 
 /**
- * `npm run bench -- speech [condition …] [--slow=2] [--phantom] [--pitch]`: conversations in real speech, over a carrier's stream, on lines that are as lines are. Speech is flite's and
- * espeak-ng's, recognition pocketsphinx'. `--slow`: a second of the lines takes so many, for a machine that is busy. `--phantom`: the recogniser writes "Thank you." for
+ * `npm run bench -- speech [condition …] [--slow=2] [--seed=1] [--phantom] [--pitch]`: conversations in real speech, over a carrier's stream, on lines that are as lines are. Speech is flite's and
+ * espeak-ng's, recognition pocketsphinx'. `--slow`: a second of the lines takes so many, for a machine that is busy. `--seed`: other noises. `--phantom`: the recogniser writes "Thank you." for
  * sound without words, as some do. `--pitch`: voices are told by their pitch, not by the model. Exit status 1 where something that is asked for is missed.
  */
-export async function benchSpeech({ values: { slow, phantom, pitch }, parts }: AskedBench): Promise<void> {
+export async function benchSpeech({ values: { slow, seed, phantom, pitch }, parts }: AskedBench): Promise<void> {
   const names = conditionsOf(parts);
   const env = { VOICE_DETECTION: pitch ? "pitch" : "silero" };
   console.log(
-    `speech: node ${process.versions.node}, ${cpus().length} processors, ${busy()}; a second of the lines takes ${slow}`,
+    `speech: node ${process.versions.node}, ${cpus().length} processors, ${busy()}; a second of the lines takes ${slow}, seed ${seed}`,
   );
   let missed = 0;
   const tell = ({ line, met }: Row): void => {
     console.log(line);
     if (met === false) missed++;
   };
-  const bench = await benchLines({ slow, phantom: phantom ? "Thank you." : "", env });
+  const bench = await benchLines({ slow, seed: SEEDS * seed, phantom: phantom ? "Thank you." : "", env });
   try {
     await answers(bench, names, tell);
     await disturbances(bench, names, tell);
@@ -165,7 +167,7 @@ export async function benchSpeech({ values: { slow, phantom, pitch }, parts }: A
   } finally {
     await bench.stop();
   }
-  await lastWords({ slow, env }, names, tell);
+  await lastWords({ slow, seed: SEEDS * seed, env }, names, tell);
   console.log(`\n${missed} asked for and missed; ${busy()}`);
   if (missed > 0) process.exitCode = 1;
 }

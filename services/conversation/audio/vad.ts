@@ -42,6 +42,10 @@ const NEAR_ONSET_DB = 12;
 const NEAR_HOLD_DB = 13;
 /** Their level is forgotten by and by, dB a second: the telephone may go to a quieter person. */
 const TALKER_DECAY_DB = 0.3;
+/** Whoever speaks into a telephone is louder than this, dBFS over 100 ms at their loudest, or may be somebody else in the room; */
+const FAINT_DB = -28;
+/** and so is who is so far below the voice that was understood last. */
+const UNLIKE_DB = 6;
 /** Share of a step in the level of a talker: about 100 ms of speech count. */
 const TALKER_SHARE = 0.1;
 
@@ -50,6 +54,7 @@ const ratioOf = (db: number): number => 10 ** (db / 10);
 const [ONSET, HOLD] = [ratioOf(ONSET_DB), ratioOf(HOLD_DB)];
 const PAUSE = ratioOf(-PAUSE_DB);
 const [NEAR_ONSET, NEAR_HOLD] = [ratioOf(-NEAR_ONSET_DB), ratioOf(-NEAR_HOLD_DB)];
+const [FAINT, UNLIKE] = [FULL_SCALE * ratioOf(FAINT_DB), ratioOf(-UNLIKE_DB)];
 const FLOOR_MIN = FULL_SCALE * ratioOf(FLOOR_MIN_DB);
 const ONSET_MIN = FULL_SCALE * ratioOf(ONSET_MIN_DB);
 const HOLD_MIN = ONSET_MIN * ratioOf(HOLD_MIN_DB - ONSET_MIN_DB);
@@ -79,6 +84,7 @@ function eitherBandAboveNoise(): (power: StepPower, above: number) => boolean {
 /** Tracks how loud whoever holds the telephone speaks. Sound counts at once, and is kept once words were recognised in it: a cough or a door is no talker. */
 function nearTalker() {
   let [level, known, now] = [0, 0, 0];
+  let understood = 0;
   return {
     step(power: number, speaks: boolean): void {
       level += TALKER_SHARE * (power - level);
@@ -88,8 +94,12 @@ function nearTalker() {
     get power(): number {
       return Math.max(known, now);
     },
+    get faint(): boolean {
+      return now < FAINT && (understood === 0 || now < understood * UNLIKE);
+    },
     judged(words: boolean): void {
       if (words) known = Math.max(known, now);
+      if (words && now > 0) understood = now;
       now = 0;
     },
     forget(): void {
@@ -195,6 +205,7 @@ function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
         speech_ms: speaking ? lastVoice - onset : 0,
         silence_ms: speaking && silence < GAP_MS ? 0 : silence,
         quiet_ms: levels.quiet_ms,
+        faint: talker.faint,
       };
     },
   };

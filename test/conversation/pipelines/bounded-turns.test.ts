@@ -93,6 +93,41 @@ describe("a turn that never pauses is bounded", () => {
   });
 });
 
+describe("a television in the room", () => {
+  /** Sentences as loud as a television is on a telephone, with the pauses of one who reads. */
+  const reads = (sentences: number): Int16Array =>
+    inTurn(...Array.from({ length: sentences }, () => inTurn(babble(3200, { db: -36 }), silence(400))));
+  const READ = hearing((ms) => "some rain in the north and ".repeat(Math.ceil(ms / 900)).concat(".")).model;
+
+  test("is no customer: its words are no turn, cut nothing, and a silent customer is asked in time", async () => {
+    const c = call(READ, { idle_ms: 4000 });
+    await c.sound(reads(8));
+    expect([count(c, "heard"), count(c, "interrupted"), c.heard().includes("hear me?")]).toEqual([0, 0, true]);
+    expect(c.transcript().filter((line) => line.includes("still there"))).toHaveLength(2);
+  });
+
+  test("does not hide who speaks nearer: their words are a turn of their own", async () => {
+    const texts: string[] = [];
+    const c = call(hearing((ms) => (texts.push(`${Math.round(ms / 1000)} s`), texts.at(-1) ?? "")).model, {
+      idle_ms: 60_000,
+    });
+    await c.sound(reads(3));
+    await c.sound(babble(1500, { db: -20 }));
+    await c.sound(reads(1));
+    expect(c.told.filter((event) => event.type === "heard")).toEqual([{ type: "heard", text: "2 s" }]);
+  });
+
+  test("a customer as soft as that is answered, and may interrupt, for they pause", async () => {
+    const c = call(hearing(() => "Friday would be better.").model, { idle_ms: 4000 });
+    await greeted(c);
+    await c.sound(inTurn(babble(1500, { db: -36 }), silence(700)));
+    expect(count(c, "heard")).toBe(1);
+    await c.until(() => c.heard().includes("order is on"));
+    await c.sound(inTurn(babble(1500, { db: -36 }), silence(1200)));
+    expect([count(c, "heard"), count(c, "interrupted")]).toEqual([2, 1]);
+  });
+});
+
 describe("sound over our speech", () => {
   const talking = async (c: AudioCall): Promise<void> => {
     await greeted(c);

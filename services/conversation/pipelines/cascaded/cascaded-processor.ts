@@ -30,7 +30,7 @@ const openTts = (
 
 const openStt = (
   { models, voices, preemptive }: CascadedProcessorOptions,
-  { host, format: { rate }, events, now }: ProcessorContext,
+  { host, playout, format: { rate }, events, now }: ProcessorContext,
   llm: LlmRunner,
 ): SttInput =>
   new SttInput({
@@ -42,6 +42,7 @@ const openStt = (
     early: preemptive,
     now,
     expectsShort: () => host.dtmfCollection() !== null,
+    ours: () => (!playout.busy ? "silent" : playout.paused ? "paused" : "audible"),
     events: {
       partialTranscript: events.partialTranscript,
       probableTurn: (text) => {

@@ -5,6 +5,7 @@ import type { VoiceActivity, VoiceModel, Pcm } from "../../audio/port.ts";
 import { preRoll } from "../../audio/pre-roll.ts";
 import { energyVad, type Vad } from "../../audio/vad.ts";
 import { turnWaitMs } from "../../audio/endpointing.ts";
+import { Bystander, type OurSpeech } from "../listening/bystander.ts";
 import { TurnBounds } from "./turn-bounds.ts";
 import type { TurnTiming } from "../voice-processor.ts";
 
@@ -45,6 +46,7 @@ export interface SttInputOptions {
   now(): number;
   events: SttEvents;
   expectsShort(): boolean;
+  ours(): OurSpeech;
 }
 
 interface Turn {
@@ -66,6 +68,8 @@ interface Turn {
   stt_ms: number;
   failed: string | null;
   midTranscribed: boolean;
+  /** It may have been a voice of the room. */
+  doubted: boolean;
 }
 
 /** Recognises the caller's turns. */
@@ -73,6 +77,7 @@ export class SttInput {
   readonly #o: SttInputOptions;
   readonly #vad: Vad;
   readonly #preRoll: ReturnType<typeof preRoll>;
+  readonly #bystander = new Bystander();
   #turn: Turn | null = null;
   /** The sound of the turn before has not paused since. */
   #continues = false;
@@ -88,31 +93,35 @@ export class SttInput {
     return this.#turn !== null;
   }
 
-  /** Words were recognised in the turn under way. */
+  /** Words of the caller were recognised in the turn under way. */
   get hasPendingWords(): boolean {
-    return this.#turn?.bounds.hasWords ?? false;
+    return !this.#bystander.faint && (this.#turn?.bounds.hasWords ?? false);
   }
 
-  /** Sound was heard that may turn out to be words soon. */
+  /** Sound was heard that may turn out to be words soon, or words that may be the caller's. */
   get mayBeWords(): boolean {
-    return this.#turn?.bounds.fresh ?? false;
+    if (this.#turn === null || this.#bystander.certain) return false;
+    return this.#turn.bounds.fresh || this.#turn.bounds.hasWords;
   }
 
   /** Audio of the caller; gives the voice activity after it. */
   push(pcm: Pcm): VoiceActivity {
     const activity = this.#vad.push(pcm);
+    const ms = (pcm.length * MS_PER_SECOND) / this.#o.rate;
+    this.#tellApart(activity, ms);
     if (!activity.speaking) this.#continues = false;
     if (!this.#turn && activity.speaking) this.#begin();
     const turn = this.#turn;
-    if (!turn) {
-      this.#preRoll.push(pcm);
-      return activity;
-    }
+    const { certain } = this.#bystander;
+    if (!turn || certain) this.#preRoll.push(pcm);
+    if (!turn) return activity;
     turn.stream.push(pcm);
-    turn.bounds.advance((pcm.length * MS_PER_SECOND) / this.#o.rate);
+    turn.bounds.advance(ms);
+    turn.doubted ||= this.#bystander.doubted;
     if (activity.silence_ms === 0) this.#speechContinues(turn, activity);
     else this.#silenceContinues(turn, activity);
-    return activity;
+    // what we speak over is no barge-in
+    return certain ? { ...activity, speech_ms: 0 } : activity;
   }
 
   /** Whoever spoke may have gone. */
@@ -129,6 +138,15 @@ export class SttInput {
     turn.stream.close();
   }
 
+  /** The voice of a room or a caller's: it does not pause our speech once it is known, and who comes nearer begins a turn of their own. */
+  #tellApart(activity: VoiceActivity, ms: number): void {
+    const before = this.#bystander.certain;
+    this.#bystander.advance(activity, ms, this.#o.ours());
+    const { certain } = this.#bystander;
+    if (certain && !before) this.#o.events.noSpeech();
+    if (before && !certain && !activity.faint) this.discardTurn();
+  }
+
   #begin(): void {
     const { model, rate, language, events, listening } = this.#o;
     const bounds = new TurnBounds(this.#continues);
@@ -139,7 +157,7 @@ export class SttInput {
         // words of a turn that is over are believed no more
         if (text.trim() === "" || this.#turn?.stream !== stream) return;
         bounds.transcribed(text);
-        events.partialTranscript(text.trim());
+        if (!this.#bystander.doubted) events.partialTranscript(text.trim());
       },
     });
     stream.push(this.#preRoll.take());
@@ -158,6 +176,7 @@ export class SttInput {
       stt_ms: 0,
       failed: null,
       midTranscribed: false,
+      doubted: false,
     };
   }
 
@@ -169,7 +188,7 @@ export class SttInput {
     }
     turn.failed = null;
     if (turn.transcribing) return;
-    if (turn.bounds.reached !== null) {
+    if (turn.bounds.reached !== null || (this.#bystander.doubted && turn.bounds.outlasts)) {
       void this.#endByBound(turn);
       return;
     }
@@ -196,10 +215,10 @@ export class SttInput {
       return;
     }
     const wait_ms = turn.bounds.long ? endpointing_ms : turn.wait_ms;
-    if (turn.text === null || silence_ms < wait_ms) return;
-    const { text, stt_ms } = turn;
+    if (turn.text === null || silence_ms < wait_ms || this.#bystander.doubted) return;
+    const { text, stt_ms, doubted } = turn;
     this.discardTurn();
-    this.#vad.judged(text !== "");
+    this.#vad.judged(text !== "" && !doubted);
     if (text === "") this.#o.events.noSpeech();
     else this.#o.events.turnEnded(text, { eou_ms: Math.round(silence_ms), stt_ms, end: "silence" });
   }
@@ -209,7 +228,9 @@ export class SttInput {
     const { hasWords, stale_ms } = turn.bounds;
     if (this.#o.model.streams === true && hasWords) await this.#transcribe(turn, false);
     if (this.#turn !== turn) return;
-    const { latest, stt_ms, lost } = turn;
+    const { stt_ms, lost } = turn;
+    // what does not pause for us is no answer
+    const latest = this.#bystander.doubted ? "" : turn.latest;
     this.#continues = true;
     this.discardTurn();
     this.#vad.judged(latest !== "");
@@ -241,11 +262,11 @@ export class SttInput {
     turn.latest = text;
     turn.stt_ms = Math.round(this.#o.now() - asked);
     turn.bounds.transcribed(text, covered);
-    if (text !== "") this.#o.events.partialTranscript(text);
+    if (text !== "" && !this.#bystander.doubted) this.#o.events.partialTranscript(text);
     if (!paused || turn.version !== version || this.#turn !== turn) return;
     turn.text = text;
     const { language, listening, expectsShort } = this.#o;
     turn.wait_ms = turnWaitMs({ text, language, expects_short: expectsShort(), ...listening });
-    if (text !== "") this.#o.events.probableTurn(text);
+    if (text !== "" && !this.#bystander.doubted) this.#o.events.probableTurn(text);
   }
 }

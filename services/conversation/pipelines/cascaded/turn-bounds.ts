@@ -65,6 +65,10 @@ export class TurnBounds {
     if (!this.hasWords) return this.#age >= MAX_WORDLESS_MS ? "wordless" : null;
     return this.#knownAt - this.#grewAt >= MAX_STALE_MS ? "words" : null;
   }
+  /** It has gone on for as long as sound without words may. */
+  get outlasts(): boolean {
+    return this.#age >= MAX_WORDLESS_MS;
+  }
   /** Milliseconds since the words last grew. */
   get stale_ms(): number {
     return this.#age - this.#grewAt;
