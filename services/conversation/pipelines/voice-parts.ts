@@ -38,7 +38,7 @@ const bargeInOn = (
     transcribing: () => processor.hasPendingSpeech,
     judge: (text) => {
       if (ASKS.test(playout.spoken)) return "cuts";
-      if (words.isBackchannel(text)) return "backchannel";
+      if (words.isBackchannel(text) || words.isDoubtful(text)) return "backchannel";
       return wordCount(text) < listening.interrupt_after_words ? "few" : "cuts";
     },
   });

@@ -3,10 +3,11 @@ import type { AudioFormat } from "../transport/port.ts";
 import type { VoiceActivity, Pcm } from "../audio/port.ts";
 import type { SpeechEffect, PipelineHost } from "./port.ts";
 
-/** How a turn came to its end, in ms: the silence (or the sound without new words) after it, and the time recognition took. `end`: by silence, or by a bound on its length. */
+/** How a turn came to its end, in ms: the length of its sound (null: not known), the silence (or the sound without new words) after it, and the time recognition took. `end`: by silence, or by a bound on its length. */
 export interface TurnTiming {
   readonly eou_ms: number;
   readonly stt_ms: number;
+  readonly sound_ms: number | null;
   readonly end: "silence" | "bound";
 }
 

@@ -67,6 +67,15 @@ describe("a turn that never pauses is bounded", () => {
     expect(asked()).toBeLessThan(14);
   });
 
+  test("a courtesy that was recognised in sound far too long for it is no turn", async () => {
+    const c = call(hearing(() => "Thank you.").model, { idle_ms: 60_000 });
+    await greeted(c);
+    await c.sound(inTurn(babble(5000), silence(1000)));
+    expect(happened(c, "heard")).toBe(false);
+    await c.sound(inTurn(babble(700), silence(1000)));
+    expect(count(c, "heard")).toBe(1);
+  });
+
   test("a cough every three seconds does not keep a silent customer from being asked", async () => {
     const c = call(NOTHING, { idle_ms: 4000 });
     await greeted(c);

@@ -56,6 +56,20 @@ describe("how a template listens", () => {
     expect(turns(c)).toEqual(["Where is it?"]);
   });
 
+  test.each(["Thank you.", "Thank you. Thank you.", "You", "Danke.", "Muchas gracias!"])(
+    "over our speech %s is courtesy or none, and no turn; after it, it is one",
+    async (text) => {
+      const c = await talking({});
+      await c.say(text);
+      await c.until(() => c.heard().includes("suits you."));
+      expect(c.told.some((event) => event.type === "interrupted")).toBe(false);
+      await c.pass(1500);
+      await c.say(text);
+      await c.pass(1500);
+      expect(turns(c)).toEqual(["Where is it?", text]);
+    },
+  );
+
   test("shorter sound ducks the agent: nothing is cleared, and every word is heard", async () => {
     const c = await talking({ interrupt_after_ms: 900 });
     await c.sound(voice({ ms: 500 }));
@@ -124,6 +138,15 @@ describe("words of the caller", () => {
     ["Friday [inaudible]", false],
     ["", false],
   ])("%s: phantom %s", (text, phantom) => expect(words.isPhantom(text)).toBe(phantom));
+
+  test("a courtesy is no phantom, but doubtful, alone or repeated", () => {
+    const judged = (text: string): boolean[] => [words.isPhantom(text), words.isDoubtful(text)];
+    expect(["Thank you.", "Vielen Dank! Vielen Dank!", "Thank you, Friday."].map(judged)).toEqual([
+      [false, true],
+      [false, true],
+      [false, false],
+    ]);
+  });
 
   test.each([
     ["Na dann.", true],

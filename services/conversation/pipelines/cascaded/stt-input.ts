@@ -72,6 +72,24 @@ interface Turn {
   doubted: boolean;
 }
 
+const newTurn = (stream: Transcription, bounds: TurnBounds, wait_ms: number): Turn => ({
+  stream,
+  abort: new AbortController(),
+  bounds,
+  version: 0,
+  transcriptions: 0,
+  transcribing: false,
+  transcribedVersion: -1,
+  latest: "",
+  lost: null,
+  text: null,
+  wait_ms,
+  stt_ms: 0,
+  failed: null,
+  midTranscribed: false,
+  doubted: false,
+});
+
 /** Recognises the caller's turns. */
 export class SttInput {
   readonly #o: SttInputOptions;
@@ -161,23 +179,7 @@ export class SttInput {
       },
     });
     stream.push(this.#preRoll.take());
-    this.#turn = {
-      stream,
-      abort: new AbortController(),
-      bounds,
-      version: 0,
-      transcriptions: 0,
-      transcribing: false,
-      transcribedVersion: -1,
-      latest: "",
-      lost: null,
-      text: null,
-      wait_ms: listening.endpointing_ms,
-      stt_ms: 0,
-      failed: null,
-      midTranscribed: false,
-      doubted: false,
-    };
+    this.#turn = newTurn(stream, bounds, listening.endpointing_ms);
   }
 
   #speechContinues(turn: Turn, { speech_ms }: VoiceActivity): void {
@@ -216,16 +218,22 @@ export class SttInput {
     }
     const wait_ms = turn.bounds.long ? endpointing_ms : turn.wait_ms;
     if (turn.text === null || silence_ms < wait_ms || this.#bystander.doubted) return;
-    const { text, stt_ms, doubted } = turn;
+    const { text, stt_ms, doubted, bounds } = turn;
     this.discardTurn();
     this.#vad.judged(text !== "" && !doubted);
     if (text === "") this.#o.events.noSpeech();
-    else this.#o.events.turnEnded(text, { eou_ms: Math.round(silence_ms), stt_ms, end: "silence" });
+    else
+      this.#o.events.turnEnded(text, {
+        eou_ms: Math.round(silence_ms),
+        stt_ms,
+        sound_ms: bounds.sound_ms - silence_ms,
+        end: "silence",
+      });
   }
 
   /** Sound that does not pause has reached a bound: the turn is over, and the sound that follows is another. */
   async #endByBound(turn: Turn): Promise<void> {
-    const { hasWords, stale_ms } = turn.bounds;
+    const { hasWords, stale_ms, sound_ms } = turn.bounds;
     if (this.#o.model.streams === true && hasWords) await this.#transcribe(turn, false);
     if (this.#turn !== turn) return;
     const { stt_ms, lost } = turn;
@@ -234,7 +242,8 @@ export class SttInput {
     this.#continues = true;
     this.discardTurn();
     this.#vad.judged(latest !== "");
-    if (latest !== "") this.#o.events.turnEnded(latest, { eou_ms: Math.round(stale_ms), stt_ms, end: "bound" });
+    if (latest !== "")
+      this.#o.events.turnEnded(latest, { eou_ms: Math.round(stale_ms), stt_ms, sound_ms, end: "bound" });
     else if (lost !== null) this.#o.events.sttFailed(lost);
     else this.#o.events.noSpeech();
   }

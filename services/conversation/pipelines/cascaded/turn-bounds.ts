@@ -69,6 +69,10 @@ export class TurnBounds {
   get outlasts(): boolean {
     return this.#age >= MAX_WORDLESS_MS;
   }
+  /** Milliseconds since its sound began; Infinity: before the turn. */
+  get sound_ms(): number {
+    return this.#continues ? Infinity : this.#age;
+  }
   /** Milliseconds since the words last grew. */
   get stale_ms(): number {
     return this.#age - this.#grewAt;

@@ -1,6 +1,6 @@
 import type { Listening } from "../../../../shared/contracts/records/listening-settings.ts";
 import { isBackchannel, wordsOf } from "../../audio/endpointing.ts";
-import { PHANTOM_PHRASES } from "./phantom-phrases.ts";
+import { DOUBTFUL_PHRASES, PHANTOM_PHRASES } from "./phantom-phrases.ts";
 
 /** Letters of scripts that write no spaces; so many stand for a word. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu;
@@ -17,6 +17,8 @@ export interface CallerWords {
   isBackchannel(text: string): boolean;
   /** The recogniser wrote them where nobody spoke. */
   isPhantom(text: string): boolean;
+  /** They may be such words: people say them, too. */
+  isDoubtful(text: string): boolean;
   /** What is said into a telephone that was just picked up. `partial`: its last word may go on. */
   isPickUp(text: string, partial?: boolean): boolean;
   /** More words may show that they are a phantom, or a backchannel of the template's own. */
@@ -48,17 +50,18 @@ export function callerWords(
 ): CallerWords {
   const nods = new Set(backchannels.map(inWords));
   const phantoms = new Set([...PHANTOM_PHRASES, ...phantom_phrases].map(inWords));
-  /** Whether the words are one phantom, or one that repeats. */
-  const isOnePhantom = (words: readonly string[]): boolean => {
+  const doubtful = new Set(DOUBTFUL_PHRASES.map(inWords));
+  /** Whether the words are one of the phrases, or one that repeats. */
+  const isOne = (phrases: ReadonlySet<string>, words: readonly string[]): boolean => {
     for (let times = 1; times <= Math.min(MOST_REPEATS, words.length); times++) {
       const length = words.length / times;
       const first = words.slice(0, length).join(" ");
-      if (Number.isInteger(length) && phantoms.has(first) && words.join(" ") === `${first} `.repeat(times).trim())
+      if (Number.isInteger(length) && phrases.has(first) && words.join(" ") === `${first} `.repeat(times).trim())
         return true;
     }
     return false;
   };
-  const known = [...phantoms, ...nods];
+  const known = [...phantoms, ...doubtful, ...nods];
   return {
     isPickUp(text, partial = false) {
       const said = wordsOf(text.slice(0, MAX_CHARS));
@@ -73,9 +76,10 @@ export function callerWords(
       return known.some((phrase) => phrase.startsWith(said));
     },
     isBackchannel: (text) => isBackchannel(text, language, nods),
+    isDoubtful: (text) => isOne(doubtful, wordsOf(text.slice(0, MAX_CHARS))),
     isPhantom(text) {
       const words = wordsOf(text.slice(0, MAX_CHARS).replace(SOUND_NOTE, " "));
-      return words.length === 0 ? text.trim() !== "" : isOnePhantom(words);
+      return words.length === 0 ? text.trim() !== "" : isOne(phantoms, words);
     },
   };
 }

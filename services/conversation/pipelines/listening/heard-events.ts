@@ -11,6 +11,9 @@ export interface HeardEventsDeps {
   discardTurn(): void;
 }
 
+/** What people say with few words takes no longer, ms. */
+const FEW_WORDS_MS = 3000;
+
 /** The events of a processor without words that are no turn: nobody said them, or only that they have picked up. */
 export function heardEvents({ words, events, opening, isEcho, discardTurn }: HeardEventsDeps): ProcessorEvents {
   const isNone = (text: string, partial: boolean): boolean =>
@@ -21,7 +24,8 @@ export function heardEvents({ words, events, opening, isEcho, discardTurn }: Hea
       if (!isNone(text, true) && !words.isUndecided(text) && !isEcho(text, 0, true)) events.partialTranscript(text);
     },
     turnEnded(text, timing) {
-      if (!isNone(text, false) && !isEcho(text, timing.eou_ms, false)) {
+      const isLong = (timing.sound_ms ?? 0) > FEW_WORDS_MS && words.isDoubtful(text);
+      if (!isLong && !isNone(text, false) && !isEcho(text, timing.eou_ms, false)) {
         events.turnEnded(text, timing);
         return;
       }

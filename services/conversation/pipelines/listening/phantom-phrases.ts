@@ -1,4 +1,38 @@
 /**
+ * What recognisers write for noise and laughter, and people say, too: no wish to speak where it is said over our speech, and none at all
+ * where the sound was far too long for it. In lower case, whole utterances only.
+ */
+export const DOUBTFUL_PHRASES: readonly string[] = [
+  "you",
+  "thanks",
+  "thank you",
+  "thank you so much",
+  "thank you very much",
+  "danke",
+  "danke schön",
+  "vielen dank",
+  "merci",
+  "merci beaucoup",
+  "gracias",
+  "muchas gracias",
+  "grazie",
+  "grazie mille",
+  "obrigado",
+  "obrigada",
+  "dank u wel",
+  "dank je wel",
+  "bedankt",
+  "धन्यवाद",
+  "शुक्रिया",
+  "dhanyavaad",
+  "ありがとうございました",
+  "謝謝",
+  "спасибо",
+  "dziękuję",
+  "teşekkürler",
+];
+
+/**
  * What recognisers write where nobody speaks: the endings of the films that they were trained on. In lower case, without marks; whole
  * utterances only. What people do say to an agent ("thank you", "goodbye") is not among them.
  */

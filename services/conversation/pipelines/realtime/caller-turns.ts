@@ -163,6 +163,7 @@ export class CallerTurns {
     this.#o.events.turnEnded(known.text, {
       eou_ms: Math.round(known.silence_ms + now - known.committed_at),
       stt_ms: Math.round(known.known_at - known.committed_at),
+      sound_ms: null,
       end: "silence",
     });
     this.#telling = [];
