@@ -11,8 +11,10 @@ export interface VoiceActivity {
   readonly silence_ms: number;
   /** Since the last sound above the noise, a voice or not: words begin and end too softly to be known as a voice. 0 during it, Infinity before the first. */
   readonly quiet_ms: number;
-  /** The voice is as soft as others in a room, and nobody as soft has been understood. */
+  /** The voice is as soft as others in a room. */
   readonly faint: boolean;
+  /** Somebody as soft has been understood. */
+  readonly familiar: boolean;
 }
 
 /** A turn that may be over. */

@@ -44,7 +44,7 @@ const NEAR_HOLD_DB = 13;
 const TALKER_DECAY_DB = 0.3;
 /** Whoever speaks into a telephone is louder than this, dBFS over 100 ms at their loudest, or may be somebody else in the room; */
 const FAINT_DB = -28;
-/** and so is who is so far below the voice that was understood last. */
+/** who is not so far below the voice that was understood last may be the same. */
 const UNLIKE_DB = 6;
 /** Share of a step in the level of a talker: about 100 ms of speech count. */
 const TALKER_SHARE = 0.1;
@@ -95,7 +95,10 @@ function nearTalker() {
       return Math.max(known, now);
     },
     get faint(): boolean {
-      return now < FAINT && (understood === 0 || now < understood * UNLIKE);
+      return now < FAINT;
+    },
+    get familiar(): boolean {
+      return understood > 0 && now >= understood * UNLIKE;
     },
     judged(words: boolean): void {
       if (words) known = Math.max(known, now);
@@ -206,6 +209,7 @@ function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
         silence_ms: speaking && silence < GAP_MS ? 0 : silence,
         quiet_ms: levels.quiet_ms,
         faint: talker.faint,
+        familiar: talker.familiar,
       };
     },
   };

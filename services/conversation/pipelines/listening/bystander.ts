@@ -14,7 +14,7 @@ export type OurSpeech = "silent" | "paused" | "audible";
 
 /**
  * Tells the voices of a room from a soft caller: they are faint, they talk on through our speech, and do not pause for an answer. What is
- * quiet for a while, comes nearer, or was understood before is a caller. Pure.
+ * quiet for a while, or comes nearer is a caller. Pure.
  */
 export class Bystander {
   /** How long the faint voice under way goes on, with its short pauses; of it, over our speech. */
@@ -25,13 +25,14 @@ export class Bystander {
   #free_ms = Infinity;
 
   /** After each piece of audio of so many ms, with what our speech does meanwhile. */
-  advance({ faint, speaking, silence_ms, quiet_ms }: VoiceActivity, ms: number, ours: OurSpeech): void {
+  advance({ faint, familiar, speaking, silence_ms, quiet_ms }: VoiceActivity, ms: number, ours: OurSpeech): void {
     this.#free_ms = ours === "audible" ? 0 : this.#free_ms + ms;
     const isOver = Math.min(quiet_ms, this.#free_ms) >= PERSON_QUIET_MS || silence_ms >= PERSON_SILENCE_MS;
     if (isOver || (speaking && !faint)) this.#on_ms = this.#over_ms = 0;
     else if (speaking || this.faint) {
       this.#on_ms += ms;
-      if (speaking && ours !== "silent") this.#over_ms += ms;
+      // who was understood before interrupts us as anybody does
+      if (speaking && ours !== "silent" && (!familiar || this.#known)) this.#over_ms += ms;
     }
     this.#known ||= this.certain;
   }

@@ -1,15 +1,29 @@
 import { Bystander, type OurSpeech } from "../../../../services/conversation/pipelines/listening/bystander.ts";
 
 /** What a detector tells of a voice that goes on, or of the quiet behind it. */
-const voice = (faint: boolean) => ({ speaking: true, speech_ms: 500, silence_ms: 0, quiet_ms: 0, faint });
-const quiet = (ms: number) => ({ speaking: ms < 300, speech_ms: 0, silence_ms: ms, quiet_ms: ms, faint: true });
+const voice = (faint: boolean, familiar: boolean) => ({
+  speaking: true,
+  speech_ms: 500,
+  silence_ms: 0,
+  quiet_ms: 0,
+  faint,
+  familiar,
+});
+const quiet = (ms: number) => ({
+  speaking: ms < 300,
+  speech_ms: 0,
+  silence_ms: ms,
+  quiet_ms: ms,
+  faint: true,
+  familiar: false,
+});
 
 function room() {
   const bystander = new Bystander();
   const verdict = (): string => (bystander.certain ? "room" : bystander.doubted ? "doubted" : "caller");
   return {
-    speaks(ms: number, ours: OurSpeech = "silent", faint = true): string {
-      for (let at = 0; at < ms; at += 20) bystander.advance(voice(faint), 20, ours);
+    speaks(ms: number, ours: OurSpeech = "silent", faint = true, familiar = false): string {
+      for (let at = 0; at < ms; at += 20) bystander.advance(voice(faint, familiar), 20, ours);
       return verdict();
     },
     pauses(ms: number, ours: OurSpeech = "silent"): string {
@@ -58,6 +72,12 @@ describe("a faint voice", () => {
     expect([pauses(1500, "audible"), pauses(100)]).toEqual(["doubted", "doubted"]);
     expect(pauses(2000, "audible")).toBe("caller");
   });
+});
+
+test("a faint voice that was understood before may interrupt us, but not go on and on: it was a television", () => {
+  const { speaks, pauses } = room();
+  expect([speaks(3500, "audible", true, true), speaks(5000, "audible", true, true)]).toEqual(["caller", "room"]);
+  expect([pauses(2100), speaks(300, "audible", true, true)]).toEqual(["caller", "doubted"]);
 });
 
 test("a voice that comes nearer is a caller's at once", () => {
