@@ -69,7 +69,7 @@ const HELP = "--help";
 const NEAR = 1 / 3;
 
 /** Letters to change, add, drop or swap with their neighbour to come from one word to the other. */
-function distance(one: string, other: string): number {
+export function editDistance(one: string, other: string): number {
   const rows = Array.from({ length: one.length + 1 }, (_, i) =>
     Array.from({ length: other.length + 1 }, (__, j) => (i === 0 ? j : j === 0 ? i : 0)),
   );
@@ -86,7 +86,7 @@ function distance(one: string, other: string): number {
 /** The name that was probably meant; null: none is near. */
 export function nearest(typed: string, names: readonly string[]): string | null {
   const [best] = names
-    .map((name) => ({ name, far: name.startsWith(typed) ? 1 : distance(typed, name) }))
+    .map((name) => ({ name, far: name.startsWith(typed) ? 1 : editDistance(typed, name) }))
     .filter(({ name, far }) => far <= Math.max(1, Math.floor(name.length * NEAR)))
     .sort((a, b) => a.far - b.far);
   return best?.name ?? null;
