@@ -5,7 +5,7 @@ import { plusMs } from "../../shared/time/clock.ts";
 import { MAX_EVENTS_PER_REQUEST, type WebhookEvent } from "../../shared/contracts/webhook.ts";
 import { crashPoint } from "../../shared/process/crash.ts";
 import { codeOf, isOutOfReach } from "../../shared/errors.ts";
-import { errorForLog } from "../../shared/process/log.ts";
+import { errorForLog, maskPhone } from "../../shared/process/log.ts";
 import type { LeadsRepository, OwedDoc } from "./leads.repository.ts";
 import { toEventData } from "./lists/lead-views.ts";
 
@@ -29,7 +29,8 @@ function webhookEventOf(lead: OwedDoc): WebhookEvent | null {
     merchant_id: lead.merchant_id,
     url,
     occurred_at: (lead.finished_at ?? lead.updated_at).toISOString(),
-    data: toEventData(lead),
+    data: toEventData(lead, lead.phone_number && maskPhone(lead.phone_number)),
+    phone_number: lead.phone_number,
   };
 }
 

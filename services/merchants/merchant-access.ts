@@ -16,6 +16,7 @@ export const merchantView = (doc: MerchantDoc): MerchantRecord => ({
   test_numbers: doc.test_numbers ?? [],
   max_calls_per_callee: doc.max_calls_per_callee ?? null,
   spend_ceiling: doc.spend_ceiling ?? null,
+  webhook_phone_number: doc.webhook_phone_number ?? "masked",
   created_at: doc.created_at.toISOString(),
   updated_at: doc.updated_at.toISOString(),
 });

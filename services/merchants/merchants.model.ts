@@ -1,5 +1,5 @@
 import { Schema } from "mongoose";
-import type { CalleeCap } from "../../shared/contracts/merchants.ts";
+import type { CalleeCap, WebhookPhoneNumber } from "../../shared/contracts/merchants.ts";
 import type { SpendCeiling } from "../../shared/contracts/records/spend.ts";
 import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
 import { spendCeilingSchema } from "./spend-ceiling.model.ts";
@@ -22,6 +22,8 @@ export interface MerchantDoc {
   max_calls_per_callee?: CalleeCap | null;
   /** Absent or null: none. */
   spend_ceiling?: SpendCeiling | null;
+  /** Absent: masked. */
+  webhook_phone_number?: WebhookPhoneNumber;
   created_at: Date;
   updated_at: Date;
 }
@@ -41,6 +43,7 @@ export const merchantSchema = new Schema<MerchantDoc>(
     test_numbers: { type: [String], default: undefined },
     max_calls_per_callee: { type: calleeCapSchema, default: undefined },
     spend_ceiling: { type: spendCeilingSchema, default: undefined },
+    webhook_phone_number: String,
     created_at: { type: Date, required: true },
     updated_at: { type: Date, required: true },
   },

@@ -14,7 +14,14 @@ type MerchantFilter = ListFilter<"merchants.list">;
 export type MerchantChange = Partial<
   Pick<
     MerchantDoc,
-    "name" | "name_key" | "contact_email" | "is_active" | "test_numbers" | "max_calls_per_callee" | "spend_ceiling"
+    | "name"
+    | "name_key"
+    | "contact_email"
+    | "is_active"
+    | "test_numbers"
+    | "max_calls_per_callee"
+    | "spend_ceiling"
+    | "webhook_phone_number"
   >
 > & {
   updated_at: Date;
@@ -35,7 +42,7 @@ export interface MerchantsRepository {
   change(scope: Scope, id: string, change: MerchantChange): Promise<MerchantDoc | null>;
   remove(scope: Scope, id: string): Promise<void>;
   /** For services: the merchant, if it belongs to this reseller. */
-  ofReseller(reseller_id: string, id: string): Promise<Pick<MerchantDoc, "is_active"> | null>;
+  ofReseller(reseller_id: string, id: string): Promise<Pick<MerchantDoc, "is_active" | "webhook_phone_number"> | null>;
   /** For services: the test numbers of those of these merchants that have any. */
   testNumbers(ids: readonly string[]): Promise<Map<string, readonly string[]>>;
   /** For services: those of these merchants that have a cap on calls per callee or a spend ceiling. */
@@ -72,7 +79,9 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
     await model.deleteOne({ $and: [{ _id: id }, ...withinMerchants(scope)] });
   },
   ofReseller: (reseller_id, id) =>
-    model.findOne({ _id: id, reseller_id }, { is_active: 1 }).lean<Pick<MerchantDoc, "is_active">>(),
+    model
+      .findOne({ _id: id, reseller_id }, { is_active: 1, webhook_phone_number: 1 })
+      .lean<Pick<MerchantDoc, "is_active" | "webhook_phone_number">>(),
   async testNumbers(ids) {
     const found = await model
       .find({ _id: { $in: ids } }, { test_numbers: 1 })

@@ -38,6 +38,7 @@ export default service("merchants", (deps) => {
         return {
           reseller: reseller !== null,
           merchant: reseller !== null && (merchant_id === undefined || merchant !== null),
+          ...(merchant?.webhook_phone_number ? { webhook_phone_number: merchant.webhook_phone_number } : {}),
         };
       },
       async active({ reseller_id, merchant_id }) {

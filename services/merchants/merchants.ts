@@ -48,6 +48,7 @@ const newMerchant = (
     test_numbers,
     max_calls_per_callee,
     spend_ceiling,
+    webhook_phone_number,
   }: Omit<ParamsOf<"merchants.create">, "by">,
 ): MerchantDoc => ({
   _id,
@@ -60,6 +61,7 @@ const newMerchant = (
   ...(test_numbers === undefined ? {} : { test_numbers: normalizedNumbers(test_numbers) }),
   ...(max_calls_per_callee ? { max_calls_per_callee } : {}),
   ...(spend_ceiling ? { spend_ceiling } : {}),
+  ...(webhook_phone_number ? { webhook_phone_number } : {}),
   created_at: now,
   updated_at: now,
 });

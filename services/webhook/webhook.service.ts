@@ -18,6 +18,7 @@ import { deliveriesRepository } from "./deliveries/deliveries.repository.ts";
 import { DeliveryPass } from "./deliveries/delivery-pass.ts";
 import { receiverOf } from "./rules/receiver.ts";
 import { HostSlots } from "./hosts/host-slots.ts";
+import { shownPhone } from "./deliveries/shown-phone.ts";
 import { replayLastDelivery } from "./deliveries/replay.ts";
 import { readSecret, rotateSecret } from "./secrets/secret-access.ts";
 import { secretsRepository } from "./secrets/secrets.repository.ts";
@@ -47,7 +48,7 @@ export default service("webhook", (service) => {
   const hosts = new HostSlots(clock, () => service.random());
   let loop: Loop | null = null;
   const nudge = (): void => loop?.nudge();
-  const deps = { ...service, deliveries, secrets, client, hosts };
+  const deps = { ...service, deliveries, secrets, client, hosts, phone: shownPhone(service) };
   const sender = new DeliverySender({ ...deps, onRoom: nudge });
   const intake = { ...deps, sender, isOpen: () => loop !== null && storeClock.known(), onWaiting: nudge };
   const pass = new DeliveryPass({ ...deps, sender });

@@ -48,6 +48,16 @@ export type CalleeCap = Static<typeof CalleeCap>;
 /** null: no cap. */
 const CalleeCapField = Type.Optional(Nullable(CalleeCap));
 
+/** How webhook events of a merchant show the phone number of their lead: `masked`, with its middle left out, or `full`. */
+export const WEBHOOK_PHONE_NUMBERS = ["masked", "full"] as const;
+export type WebhookPhoneNumber = (typeof WEBHOOK_PHONE_NUMBERS)[number];
+const WebhookPhoneNumberField = Type.Optional(
+  Type.Enum([...WEBHOOK_PHONE_NUMBERS], {
+    description:
+      "How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.",
+  }),
+);
+
 /** A merchant: the business that calls. `paused`: its leads wait. */
 export const MerchantRecord = Type.Object({
   id: Id,
@@ -59,6 +69,7 @@ export const MerchantRecord = Type.Object({
   test_numbers: Type.Optional(TestNumbers),
   max_calls_per_callee: CalleeCapField,
   spend_ceiling: SpendCeilingField,
+  webhook_phone_number: WebhookPhoneNumberField,
   created_at: IsoTime,
   updated_at: IsoTime,
 });
@@ -104,6 +115,7 @@ export const merchants = {
         test_numbers: Type.Optional(TestNumbers),
         max_calls_per_callee: CalleeCapField,
         spend_ceiling: SpendCeilingField,
+        webhook_phone_number: WebhookPhoneNumberField,
       }),
       MerchantRecord,
     ),
@@ -129,6 +141,7 @@ export const merchants = {
         test_numbers: Type.Optional(TestNumbers),
         max_calls_per_callee: CalleeCapField,
         spend_ceiling: SpendCeilingField,
+        webhook_phone_number: WebhookPhoneNumberField,
         is_active: Type.Optional(Type.Boolean()),
       }),
       MerchantRecord,
@@ -165,10 +178,14 @@ export const merchants = {
       Type.Object({ listed: Type.Array(Type.Boolean(), { maxItems: 500 }) }),
       { since: "0.3.0" },
     ),
-    /** Internal: whether the ids exist and belong together. */
+    /** Internal: whether the ids exist and belong together. `webhook_phone_number`: the merchant's choice, absent where it made none. */
     lookup: action(
       Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
-      Type.Object({ reseller: Type.Boolean(), merchant: Type.Boolean() }),
+      Type.Object({
+        reseller: Type.Boolean(),
+        merchant: Type.Boolean(),
+        webhook_phone_number: WebhookPhoneNumberField,
+      }),
     ),
     /** Internal: whether the ids exist, belong together and are active. */
     active: action(

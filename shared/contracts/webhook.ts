@@ -38,7 +38,7 @@ export const ListedDelivery = Type.Object({
 });
 export type ListedDelivery = Static<typeof ListedDelivery>;
 
-/** The webhook event of a finished lead; `data` is the webhook's. */
+/** The webhook event of a finished lead; `data` is the webhook's, with the phone number masked. `phone_number`: in full, for merchants who chose so. */
 export const WebhookEvent = Strict({
   lead_id: Uuid,
   reseller_id: Text(64),
@@ -46,6 +46,7 @@ export const WebhookEvent = Strict({
   url: Text(2000),
   occurred_at: IsoTime,
   data: Json,
+  phone_number: Type.Optional(Nullable(Text(32))),
 });
 export type WebhookEvent = Static<typeof WebhookEvent>;
 

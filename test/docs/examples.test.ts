@@ -17,9 +17,16 @@ import { blocksOf, codeSpansOf, pageAt, pages, type Block, type Page } from "./p
 
 /**
  * Blocks that another test runs as they are: the walkthrough (test/e2e/npm-start.test.ts), the script (test/local/tools/converse), and the commands and
- * variables of the bus (test/deploy/bus-commands.test.ts).
+ * variables of the bus (test/deploy/bus-commands.test.ts), and the event and the receivers of docs/webhooks.md (test/docs/webhook-page.test.ts,
+ * test/real/receivers).
  */
-const RUN_ELSEWHERE = [/^BUS=\//, /^TRANSPORTER=tls:/, /^\. \.callagent\/sample\.env/, /^template: order-confirmation/];
+const RUN_ELSEWHERE = [
+  /^BUS=\//,
+  /^TRANSPORTER=tls:/,
+  /^\. \.callagent\/sample\.env/,
+  /^template: order-confirmation/,
+  /^\{\n  "type": "lead\.finished"/,
+];
 
 const templateIssues = issueChecker(TemplatePatch);
 const sources = readProject().filter((file) => file.path.endsWith(".ts"));
@@ -68,12 +75,22 @@ function wrongPlain(text: string): string[] {
   return lines.every((line) => wrongWith(line) !== null) ? lines.flatMap((line) => wrongWith(line) ?? []) : [];
 }
 
+/** Other languages than ours: each is a file of deploy/webhooks, to the letter. */
+const receivers = ["verify.py", "verify.go", "Verify.java", "verify.php"].map((name) =>
+  readFileSync(join(ROOT, "deploy", "webhooks", name), "utf8"),
+);
+const wrongReceiver = (text: string): string[] => (receivers.includes(text) ? [] : ["no file of deploy/webhooks"]);
+
 const CHECKS: Record<string, (text: string) => string[]> = {
   sh: wrongShell,
   json: (text) => wrongTemplate(JSON.parse(text)),
   yaml: wrongYaml,
   ts: wrongTypeScript,
   html: wrongHtml,
+  python: wrongReceiver,
+  go: wrongReceiver,
+  java: wrongReceiver,
+  php: wrongReceiver,
   "": wrongPlain,
 };
 
@@ -133,6 +150,7 @@ describe("the checks themselves notice", () => {
     ["an endpoint that is gone", '```sh\ncurl -s "$BASE/gone"\n```', "there is no endpoint GET /gone"],
     ["a body that is no JSON", "```sh\ncurl -s \"$BASE/leads\" -d '{no}'\n```", "no JSON: {no}"],
     ["a field of a template that is gone", '```json\n{"gone": 1}\n```', "gone"],
+    ["a receiver that is no file", "```php\n1\n```", "no file of deploy/webhooks"],
     ["a language without a check", "```perl\n1\n```", "no check for perl"],
   ])("%s", (_what, text, wrong) => {
     expect(wrongExamples({ path: "docs/made-up.md", text: `${text}\n` })).toEqual([expect.stringContaining(wrong)]);

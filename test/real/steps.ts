@@ -3,6 +3,7 @@ import { provideNats } from "../../local/harness/nats-server.ts";
 import { browserStep } from "./browser-step.ts";
 import { demoStep } from "./demo-step.ts";
 import { jestStep } from "./jest-step.ts";
+import { receiversStep } from "./receivers-step.ts";
 import { roomsStep } from "./rooms-step.ts";
 import { speechStep } from "./speech-step.ts";
 import type { Step } from "./outcome.ts";
@@ -53,6 +54,7 @@ export const STEPS: Record<string, readonly Step[]> = {
     browserStep("loopback", false, { short: true, alone: true }),
     withNats(browserStep("split", false, { more: ["--split", "process killed"] })),
   ],
+  receivers: [receiversStep],
   schemathesis: [
     // a push in bulk takes as long as all other operations together
     schemathesisStep("short", true, "merchant", {

@@ -51,6 +51,7 @@ export const MERCHANT = {
   test_numbers: [],
   max_calls_per_callee: null,
   spend_ceiling: null,
+  webhook_phone_number: "masked",
   ...times,
 };
 /** Who stopped calling, when and why. */

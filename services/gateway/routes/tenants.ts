@@ -42,7 +42,7 @@ export const tenants: readonly Row[] = [
     }),
     row("PUT", "/merchants/{id}", "merchants.update", OWNERS, 200, {
       summary:
-        "Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour, max_calls_per_callee is how often one person is called at most in any 24 hours and any 7 days, spend_ceiling what its calls may take per day and month (UTC) in calls, started minutes and money",
+        "Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour, max_calls_per_callee is how often one person is called at most in any 24 hours and any 7 days, spend_ceiling what its calls may take per day and month (UTC) in calls, started minutes and money, webhook_phone_number whether webhook events show phone numbers masked or full",
       body: "*",
       errors: ["MERCHANT_NOT_FOUND", "INVALID_PHONE_NUMBER"],
     }),

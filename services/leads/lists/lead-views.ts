@@ -169,8 +169,8 @@ export const toClaimed = (d: ClaimedDoc): ClaimedLead => ({
   pre_check_defers: d.pre_check_defers ?? {},
 });
 
-/** Document -> `data` of the reporting webhook. */
-export function toEventData(d: Omit<LeadDoc, "payload">): Record<string, unknown> {
+/** Document -> `data` of the reporting webhook: what is known now; nothing is waited for. `phone_number`: as it is shown, masked. */
+export function toEventData(d: Omit<LeadDoc, "payload">, phone_number: string | null): Record<string, unknown> {
   const meta = boundedMeta(metaOf(d), EVENT_META_BYTES);
   const seconds =
     d.call_initiated_time && d.call_end_time
@@ -191,5 +191,15 @@ export function toEventData(d: Omit<LeadDoc, "payload">): Record<string, unknown
     variables: meta["variables"] ?? {},
     trace_scores: d.trace_scores,
     metaData: meta,
+    request_id: d.request_id,
+    reseller_id: d.reseller_id,
+    merchant_id: d.merchant_id,
+    template_id: d.template_id,
+    template: d.template,
+    execution_mode: d.execution_mode,
+    call_direction: d.call_direction,
+    is_test: d.is_test,
+    phone_number,
+    cost: totalCost(d.costs),
   };
 }

@@ -7,12 +7,14 @@ import { newDelivery } from "../rules/delivery-state-machine.ts";
 import { receiverOf } from "../rules/receiver.ts";
 import type { HostSlots } from "../hosts/host-slots.ts";
 import { LEASE_MS, type DeliverySender } from "./delivery-sender.ts";
+import type { ShownPhone } from "./shown-phone.ts";
 
 /** What taking webhook events over needs. */
 export interface IntakeDeps extends Pick<ServiceDeps, "clock"> {
   deliveries: DeliveriesRepository;
   hosts: HostSlots;
   sender: DeliverySender;
+  phone: ShownPhone;
   /** False while the process shuts down: other processes send what comes in now. */
   isOpen(): boolean;
   /** Runs when receivers wait for the loop. */
@@ -44,8 +46,9 @@ function documentOf(event: WebhookEvent, taken: boolean, now: Date): DeliveryDoc
  */
 export async function acceptEvents(deps: IntakeDeps, events: readonly WebhookEvent[]): Promise<string[]> {
   const { clock, deliveries, hosts, sender } = deps;
+  const shown = await deps.phone.apply([...new Map(events.map((event) => [event.lead_id, event])).values()]);
   const now = clock.now();
-  const entries = [...new Map(events.map((event) => [event.lead_id, event])).values()].map((event) => {
+  const entries = shown.map((event) => {
     const { reseller_id, merchant_id } = event;
     const slot = deps.isOpen() ? hosts.acquire({ host: hostOf(event.url), reseller_id, merchant_id }) : null;
     return { slot, doc: documentOf(event, slot !== null, now) };

@@ -2,51 +2,11 @@ import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { LeadStatus } from "../../../shared/contracts/records/lead.ts";
 import { annotate, type LeadTransition } from "../../../services/leads/rules/lead-transition.ts";
 import * as machine from "../../../services/leads/rules/lead-state-machine.ts";
-import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { toDue, toEventData, totalCost } from "../../../services/leads/lists/lead-views.ts";
+import { DUE, ID, leadDoc as lead, NOW } from "../fixtures/lead-doc.ts";
 
-const NOW = new Date("2026-11-21T10:00:00.000Z");
-const DUE = new Date("2026-11-21T09:59:00.000Z");
 const LATER = new Date("2026-11-21T10:05:00.000Z");
-const ID = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 
-const lead = (over: Partial<LeadDoc> = {}): LeadDoc => ({
-  _id: ID,
-  reseller_id: "r",
-  merchant_id: "m",
-  template_id: ID,
-  queue: ID,
-  template: "t",
-  request_id: "o-1",
-  status: "BACKLOG",
-  outcome: null,
-  attempt_count: 1,
-  claim_no: 3,
-  recoveries: 0,
-  answered_count: 0,
-  talk_seconds: 0,
-  phone_number: "+14155550100",
-  payload: { reporting_webhook_url: "https://x.example/" },
-  execution_mode: "TELEPHONY",
-  call_direction: "OUTBOUND",
-  is_test: false,
-  configurations_override: null,
-  due_at: DUE,
-  attempt: null,
-  held: { why: "busy", until: DUE, since: DUE },
-  call_id: null,
-  call_initiated_time: null,
-  call_end_time: null,
-  recording_url: null,
-  outbound_number_id: null,
-  costs: {},
-  trace_scores: {},
-  meta: {},
-  created_at: NOW,
-  updated_at: NOW,
-  finished_at: null,
-  ...over,
-});
 const attempt = {
   number_id: ID,
   provider: "PROVIDER_ONE" as const,
@@ -264,6 +224,7 @@ describe("views", () => {
           outcome: "confirmed",
           meta: { transcription: [{ role: "user", content: "yes" }], variables: { day: "Friday" } },
         }),
+        null,
       ),
     ).toMatchObject({
       order_id: "o-1",
@@ -272,5 +233,21 @@ describe("views", () => {
       variables: { day: "Friday" },
       transcription: [{ role: "user", content: "yes" }],
     });
+  });
+  test("the report says whose lead it was, of which template and kind, and what is known of its cost; the number as it is shown", () => {
+    const data = toEventData(lead({ status: "FINISHED", costs: { "1": 0.1, "2": 0.2 } }), "+1415***0100");
+    expect(data).toMatchObject({
+      request_id: "o-1",
+      reseller_id: "r",
+      merchant_id: "m",
+      template_id: ID,
+      template: "t",
+      execution_mode: "TELEPHONY",
+      call_direction: "OUTBOUND",
+      is_test: false,
+      phone_number: "+1415***0100",
+      cost: 0.3,
+    });
+    expect(toEventData(lead(), null)).toMatchObject({ phone_number: null, cost: null });
   });
 });

@@ -28,6 +28,7 @@ describe("merchants", () => {
       test_numbers: [],
       max_calls_per_callee: null,
       spend_ceiling: null,
+      webhook_phone_number: "masked",
       created_at: tenants.clock.now().toISOString(),
       updated_at: tenants.clock.now().toISOString(),
     });
@@ -114,6 +115,18 @@ describe("merchants", () => {
     expect(await lookup(a.id, "nobody")).toEqual({ reseller: true, merchant: false });
     expect(await lookup("nobody", m.id)).toEqual({ reseller: false, merchant: false });
     expect(await lookup("nobody")).toEqual({ reseller: false, merchant: false });
+  });
+
+  test("lookup tells webhooks how the merchant wants phone numbers shown, once it chose", async () => {
+    const r = await tenants.reseller("Shown");
+    const m = await tenants.merchant(r.id, "m");
+    const choose = (webhook_phone_number: "masked" | "full") =>
+      tenants.stage.bus.call("merchants.update", { by: asReseller(r.id), id: m.id, webhook_phone_number });
+    const chosen = async () =>
+      (await tenants.stage.bus.call("merchants.lookup", { reseller_id: r.id, merchant_id: m.id })).webhook_phone_number;
+    expect([m.webhook_phone_number, await chosen()]).toEqual(["masked", undefined]);
+    expect([(await choose("full")).webhook_phone_number, await chosen()]).toEqual(["full", "full"]);
+    expect([(await choose("masked")).webhook_phone_number, await chosen()]).toEqual(["masked", "masked"]);
   });
 });
 

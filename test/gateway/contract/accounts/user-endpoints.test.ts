@@ -208,7 +208,9 @@ describe.each([
         ...one(),
         is_active: true,
         spend_ceiling: null,
-        ...(plural === "merchants" ? { paused: null, test_numbers: [], max_calls_per_callee: null } : {}),
+        ...(plural === "merchants"
+          ? { paused: null, test_numbers: [], max_calls_per_callee: null, webhook_phone_number: "masked" }
+          : {}),
         created_at: ISO,
         updated_at: ISO,
       },
