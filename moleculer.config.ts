@@ -5,6 +5,7 @@ import { BusTransporter } from "./shared/bus/bus-transporter.ts";
 import { BusValidator } from "./shared/bus/bus-validator.ts";
 import { natsOptions } from "./shared/bus/nats-options.ts";
 import { hideFromRunner } from "./shared/process/env.ts";
+import { monitor } from "./shared/metrics/monitor.ts";
 
 const { env, log, clock } = ownDeps();
 hideFromRunner(["TRANSPORTER"]);
@@ -32,6 +33,7 @@ const config: BrokerOptions = {
   tracking: { enabled: true, shutdownTimeout: Math.min(env.SHUTDOWN_GRACE_SECONDS, LAST_REQUESTS_SECONDS) * 1000 },
   registry: { strategy: StayingFirst },
   created: leaveDrained,
+  middlewares: [monitor],
   transit: { serviceChangedDebounceTime: 0 } as NonNullable<BrokerOptions["transit"]>,
   // their $node.options would tell the bus where the bus is and with which password
   internalServices: false,

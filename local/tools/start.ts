@@ -7,6 +7,7 @@ import { callsUnderWay, followLedger } from "./console/ledger-stream.ts";
 import { banner, type Facts } from "./console/banner.ts";
 import { consoleLines, type ConsoleLines, type Paint } from "./console/console-lines.ts";
 import { passedVariables } from "./stack/own-variables.ts";
+import { SERVICES } from "./stack/service-processes.ts";
 import { freePort, wantedPort } from "./stack/ports.ts";
 import { modelsInUse, realModels } from "./stack/model-choice.ts";
 import { addressFaults } from "./real-carrier/public-address.ts";
@@ -80,6 +81,12 @@ async function wantedPorts(): Promise<Pick<StackOptions, "httpPort" | "mediaPort
   if (new Set(Object.values(ports)).size < 3)
     throw new UsageError("HTTP_PORT, MEDIA_PORT and CARRIER_PORT must be three different ports.");
   return ports;
+}
+
+/** The health port, or the first of a split stack's, where one is asked for. */
+function metricsPort(split: boolean): Pick<StackOptions, "metricsPort"> {
+  if ((process.env["METRICS_PORT"] ?? "") === "") return {};
+  return { metricsPort: setting("METRICS_PORT", 0, LAST_PORT - (split ? SERVICES.length - 1 : 0)) };
 }
 
 const print = (line: string | null): void => {
@@ -171,6 +178,7 @@ async function run({ values }: Asked<typeof START>): Promise<void> {
     engine: values.engine,
     ...options,
     ...(await wantedPorts()),
+    ...metricsPort(values.split),
     timeScale: setting("SIM_TIME_SCALE", DEFAULT_TIME_SCALE),
     seed: process.env["SIM_SEED"] ?? "callagent",
     env: {

@@ -4,6 +4,7 @@ import ApiGateway from "moleculer-web";
 import { busOf, type EventOf } from "../../shared/bus/bus.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { drainOf } from "../../shared/bus/drain.ts";
+import { readinessOf } from "../../shared/metrics/readiness.ts";
 import { contracts } from "../../shared/contracts/index.ts";
 import type { Loop } from "../../shared/time/loop.ts";
 import { depsOf } from "../../shared/process/process-deps.ts";
@@ -47,6 +48,7 @@ function create(self: Self): void {
   const deps = depsOf(self.broker);
   trustOf(self.broker).mustBe("gateway");
   drainOf(self.broker).add({ service: "gateway" });
+  readinessOf(self.broker).add("gateway", () => (self.server?.listening ? null : "it does not listen yet"));
   const visible = (): Set<string> =>
     new Set(self.broker.registry.getServiceList({ onlyAvailable: true }).map((s) => s.name));
   self.gateway = buildGateway({ ...deps, log: deps.log.child({ service: "gateway" }) }, busOf(self.broker), visible);

@@ -5,6 +5,8 @@ import { isRecord } from "../json.ts";
 import type { Log } from "../process/log.ts";
 import { serviceOfNode } from "../process/node-id.ts";
 import type { Clock } from "../time/clock.ts";
+import { metricsOf } from "../metrics/metrics.ts";
+import { readinessOf } from "../metrics/readiness.ts";
 import { hears } from "./rights.ts";
 import { createStallWatch, type StallWatch } from "./stall-watch.ts";
 
@@ -93,6 +95,7 @@ export class BusTransporter extends Transporters.NATS {
 
   override onConnected(wasReconnect?: boolean): Promise<void> {
     void this.#watch();
+    readinessOf(this.broker).add("bus", () => (this.#awaySinceMs === null ? null : "the NATS server is away"));
     return super.onConnected(wasReconnect);
   }
 
@@ -105,7 +108,9 @@ export class BusTransporter extends Transporters.NATS {
   override subscribe(cmd: string, nodeID?: string): Promise<void> {
     this.#nats.subscribe(this.getTopicName(cmd, nodeID), {
       callback: (error, message) => {
-        if (error === null) void this.receive(cmd, Buffer.from(message.data));
+        if (error !== null) return;
+        this.#sized(cmd, "received", message.data.length);
+        void this.receive(cmd, Buffer.from(message.data));
       },
     });
     return Promise.resolve();
@@ -130,7 +135,12 @@ export class BusTransporter extends Transporters.NATS {
     const data = this.serialize(packet);
     const limit = this.#nats.info?.max_payload ?? Infinity;
     if (data.length > limit) return this.#tooLarge(packet, data.length, limit);
+    this.#sized(packet.type, "sent", data.length);
     return this.send(this.getTopicName(packet.type, packet.target), data);
+  }
+
+  #sized(packet: string, direction: "sent" | "received", bytes: number): void {
+    metricsOf(this.broker).observe("callagent_bus_message_bytes", { packet, direction }, bytes);
   }
 
   /** Moleculer lets the caller of a request that can't be sent wait for its time-out. */

@@ -7,6 +7,8 @@ import { depsOf, type ProcessDeps } from "../process/process-deps.ts";
 import { trustOf } from "./bus-trust.ts";
 import { drainOf } from "./drain.ts";
 import { sizeRefusal } from "./message-sizes.ts";
+import { metricsOf, type Metrics } from "../metrics/metrics.ts";
+import { readinessOf } from "../metrics/readiness.ts";
 import { refusalAlarm } from "../database/refusal-alarm.ts";
 import { openStore, type Store } from "../database/mongo.ts";
 import { createStoreClock, type StoreClock } from "../time/store-clock.ts";
@@ -59,6 +61,8 @@ export interface ServiceDeps extends ProcessDeps {
   nodeId: string;
   /** The asker with auth's proof of it (shared/bus/bus-trust.ts). */
   proven(by: By): By;
+  /** Where it counts what it does (shared/metrics/catalogue.ts). */
+  metrics: Metrics;
   /** Aborted from SIGTERM on, while the process is still on the bus: no new work is taken. */
   draining: AbortSignal;
 }
@@ -135,10 +139,33 @@ export function busOf(
 
 interface Running {
   implementation: Implementation<ServiceName> | null;
+  started: boolean;
   store: Store | null;
   storeClock: StoreClock;
   /** Ends the reading of the store's clock. */
   unfollow: (() => Promise<void>) | null;
+}
+
+/** What a service is given beside its own clock and log. */
+const serviceDeps = (
+  broker: ServiceBroker,
+  own: ProcessDeps & { storeClock: StoreClock },
+  mine: Pick<Running, "store">,
+): ServiceDeps => ({
+  ...own,
+  bus: busOf(broker),
+  nodeId: broker.nodeID,
+  proven: (by: By) => trustOf(broker).proven(by),
+  draining: drainOf(broker).draining,
+  metrics: metricsOf(broker),
+  store: () => (mine.store ??= openStore(own.env.MONGODB_URI, { migrate: own.env.MIGRATE_AT_START })),
+});
+
+/** Why a service can't work at this moment; null: it can. */
+function faultOf({ started, store, storeClock }: Running): string | null {
+  if (!started) return "it has not started yet";
+  if (store?.isUp() === false) return "the database is away";
+  return store && !storeClock.known() ? "the database's time is not known" : null;
 }
 
 /** What the broker needs before a service is built: the services it waits for at start, and the events it subscribes to. */
@@ -220,25 +247,16 @@ export function service<S extends ServiceName>(
     ),
     created(this: Service) {
       const deps = depsOf(this.broker);
-      const trust = trustOf(this.broker);
-      trust.mustBe(name);
+      trustOf(this.broker).mustBe(name);
       const log = deps.log.child({ service: name });
       const storeClock = deps.storeClock ?? createStoreClock({ clock: deps.clock, log, holds: false });
-      const mine: Running = { implementation: null, store: null, storeClock, unfollow: null };
-      const drain = drainOf(this.broker);
+      const mine: Running = { implementation: null, started: false, store: null, storeClock, unfollow: null };
       running.set(this, mine);
-      mine.implementation = build({
-        ...deps,
-        log,
-        storeClock,
-        bus: busOf(this.broker),
-        nodeId: this.broker.nodeID,
-        proven: (by: By) => trust.proven(by),
-        draining: drain.draining,
-        store: () => (mine.store ??= openStore(deps.env.MONGODB_URI, { migrate: deps.env.MIGRATE_AT_START })),
-      }) as unknown as Implementation<ServiceName>;
+      const own = { ...deps, log, storeClock };
+      mine.implementation = build(serviceDeps(this.broker, own, mine)) as unknown as Implementation<ServiceName>;
       const { drain: end, calls } = mine.implementation;
-      drain.add({ service: name, ...(end && { drain: end }), ...(calls && { calls }) });
+      drainOf(this.broker).add({ service: name, ...(end && { drain: end }), ...(calls && { calls }) });
+      readinessOf(this.broker).add(name, () => faultOf(mine));
     },
     async started(this: Service) {
       const mine = of(this);
@@ -247,6 +265,7 @@ export function service<S extends ServiceName>(
       const log = depsOf(this.broker).log.child({ service: name });
       mine.store?.onRefused(refusalAlarm(log, (e) => busOf(this.broker).broadcast("database.command_refused", e)));
       await mine.implementation.started?.();
+      mine.started = true;
     },
     async stopped(this: Service) {
       const mine = of(this);

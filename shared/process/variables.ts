@@ -96,6 +96,8 @@ export const VARIABLES = {
   },
   MEDIA_PORT: { ...PORT, default: 3001, doc: "port of the conversation service's WebSocket server" },
   PUBLIC_WS_URL: { kind: "url", default: "ws://127.0.0.1:3001", doc: "how carriers reach the WebSocket server" },
+  METRICS_PORT: { ...PORT, doc: "port for probes and metrics (/live, /ready, /metrics); empty: none; 0: a free one" },
+  METRICS_HOST: { kind: "text", default: "127.0.0.1", doc: "address that it listens on; it asks nobody who they are" },
   ...ROOM_VARIABLES,
   ...GATEWAY_VARIABLES,
   ADMIN_EMAIL: { kind: "text", doc: "e-mail of the first admin, created at first start" },

@@ -5,7 +5,7 @@ import type { Stack } from "../stack/stack.ts";
 
 /** What the banner of `npm start` says. `unused`: variables of models that are set and not used. */
 export interface Facts {
-  stack: Pick<Stack, "baseUrl" | "httpUrl" | "carrierUrl" | "secrets">;
+  stack: Pick<Stack, "baseUrl" | "httpUrl" | "carrierUrl" | "secrets" | "metricsUrls">;
   sample: Sample;
   talk: string;
   engine: Engine;
@@ -62,6 +62,10 @@ export function banner({
     ["models", modelsSaid(models)],
     ...(unused.length === 0 ? [] : [["not used", `${unused.join(", ")}: --real uses them`] as const]),
     ["carrier's ledger", `${stack.carrierUrl}/ledger`],
+    ...Object.entries(stack.metricsUrls).map(([name, url]): [string, string] => [
+      `metrics of ${name}`,
+      `${url}/metrics`,
+    ]),
     ["log file", logFile],
     ["times below", zone],
   ];

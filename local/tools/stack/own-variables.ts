@@ -13,13 +13,13 @@ export interface OwnVariables {
 }
 
 /** `npm start` reads these itself: ports, the database, the models in place of the simulated ones (service-environment.ts). */
-const TAKEN: ReadonlySet<string> = new Set(["HTTP_PORT", "MEDIA_PORT", "MONGODB_URI", "LOG_LEVEL"]);
+const TAKEN: ReadonlySet<string> = new Set(["HTTP_PORT", "MEDIA_PORT", "METRICS_PORT", "MONGODB_URI", "LOG_LEVEL"]);
 
 const SIMULATED =
   "its carriers are simulated and no real phone rings; --carrier twilio uses a real account (docs/first-real-call.md)";
 const ITS_OWN = "it makes its own at the first start and prints it";
 const ITS_ADDRESS =
-  "it listens on this machine only; choose the port with HTTP_PORT and MEDIA_PORT (a public address is for --carrier twilio)";
+  "it listens on this machine only; choose the port with HTTP_PORT, MEDIA_PORT and METRICS_PORT (a public address is for --carrier twilio)";
 const ITS_BUS = "it has no bus of others; --split starts one of its own";
 
 /** Why a variable can't be taken, by the beginning of its name; the longest that fits holds. */
@@ -33,6 +33,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   MIGRATE_AT_START: "it prepares the database itself",
   HTTP_HOST: ITS_ADDRESS,
   MEDIA_HOST: ITS_ADDRESS,
+  METRICS_HOST: ITS_ADDRESS,
   PUBLIC_HTTP_URL: ITS_ADDRESS,
   PUBLIC_WS_URL: ITS_ADDRESS,
   ADMIN_: ITS_OWN,

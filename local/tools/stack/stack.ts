@@ -34,6 +34,8 @@ export interface StackOptions extends ChildObserver {
   /** How many processes run a service where it is not one; of a split stack only, and never of the gateway, whose port is one. */
   replicas?: Replicas;
   between?: Between;
+  /** Each service process has a health port; 0: free ones, else the first has this and the others those after it. Absent: none has. */
+  metricsPort?: number;
   /** The engine of conversations whose template and configuration name none; absent: relay, whose speech can run faster than the clock. */
   engine?: Engine;
   /** Variables of the models that stand in place of the simulated ones; absent: none do. */
@@ -61,6 +63,8 @@ export interface Stack {
   children: Map<string, Child>;
   /** The names of the children that run services. */
   serviceChildren: string[];
+  /** Where the health port of each of them is; without `metricsPort` empty. */
+  metricsUrls: Readonly<Record<string, string>>;
   /** Stops all of it; calls may go on for `graceMs`. */
   stop(graceMs?: number): Promise<void>;
   /** Ends all of it at once. */
@@ -112,27 +116,40 @@ async function startBacking(group: ChildGroup, o: StackOptions, secrets: LocalSe
   return { mongo: mongo.href, carrier: carrier.url, models: models.url };
 }
 
+/** The health port of the process that is started as this one of several. */
+async function metricsEnv(first: number | undefined, index: number, urls: Env, name: string): Promise<Env> {
+  if (first === undefined) return {};
+  const port = first === 0 ? await freePort() : first + index;
+  urls[name] = `http://127.0.0.1:${port}`;
+  return { METRICS_PORT: String(port), METRICS_HOST: "127.0.0.1" };
+}
+
 /** One process per service, on a bus of their own. */
-async function startSplit(group: ChildGroup, o: StackOptions, mongo: string, env: Env): Promise<void> {
+async function startSplit(group: ChildGroup, o: StackOptions, mongo: string, env: Env): Promise<Env> {
   const bus = await startSplitBus(group, o.folder, { open: o.treeOf !== undefined, ...splitBusOptions(process.env) });
   await migrateDatabase(mongo);
-  for (const { name, service, env: own } of await splitProcesses(o.replicas ?? {})) {
+  const ports: Env = {};
+  for (const [i, { name, service, env: own }] of (await splitProcesses(o.replicas ?? {})).entries()) {
+    const metrics = await metricsEnv(o.metricsPort, i, ports, name);
     const folder = join("services", service);
     const TRANSPORTER = (await o.between?.bus?.(bus.url, name)) ?? bus.url;
     await group.startService(name, {
       ...serviceCommand(folder, o.openFiles),
       args: () => serviceCommand(folder, o.openFiles, o.treeOf?.(name)).args,
-      env: { ...bus.envOf(service), ...env, ...own, TRANSPORTER },
+      env: { ...bus.envOf(service), ...env, ...own, ...metrics, TRANSPORTER },
     });
   }
+  return ports;
 }
 
-async function startServices(group: ChildGroup, o: StackOptions, mongo: string, env: Env): Promise<void> {
-  if (o.split) await startSplit(group, o, mongo, env);
-  else {
-    const alone = { MIGRATE_AT_START: "true", ...env };
-    await group.startService("services", { ...serviceCommand("services", o.openFiles), env: alone });
-  }
+/** Starts the processes; where the health port of each is, by its name. */
+async function startServices(group: ChildGroup, o: StackOptions, mongo: string, env: Env): Promise<Env> {
+  if (o.split) return startSplit(group, o, mongo, env);
+  const ports: Env = {};
+  const metrics = await metricsEnv(o.metricsPort, 0, ports, "services");
+  const alone = { MIGRATE_AT_START: "true", ...env, ...metrics };
+  await group.startService("services", { ...serviceCommand("services", o.openFiles), env: alone });
+  return ports;
 }
 
 async function startAll(
@@ -154,7 +171,7 @@ async function startAll(
     twilio: o.twilio ?? null,
     extra: o.env ?? {},
   });
-  await startServices(group, o, backing.mongo, env);
+  const metricsUrls = await startServices(group, o, backing.mongo, env);
   const httpUrl = `http://127.0.0.1:${o.httpPort}`;
   await waitReady(httpUrl, group);
   return {
@@ -166,6 +183,7 @@ async function startAll(
     mongoUri: backing.mongo,
     children: group.children,
     serviceChildren: group.services,
+    metricsUrls,
   };
 }
 

@@ -9,7 +9,7 @@ import { pageAt } from "../../../docs/pages.ts";
 /** Every variable of the configuration page reaches the services of `npm start`, is read by it, or is refused by name. */
 const LISTED = [...pageAt("docs/configuration.md").matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map((m) => m[1] ?? "");
 /** What `npm start` reads itself; a test elsewhere sees each of them at work. */
-const READ = ["HTTP_PORT", "MEDIA_PORT", "MONGODB_URI", "LOG_LEVEL"];
+const READ = ["HTTP_PORT", "MEDIA_PORT", "METRICS_PORT", "MONGODB_URI", "LOG_LEVEL"];
 /** What makes others be taken: a model of one's own. */
 const MODELS = {
   OPENAI_API_KEY: "key",
