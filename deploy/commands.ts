@@ -40,6 +40,13 @@ export const SDK_TYPES = command({
   options: { check: { kind: "flag", about: "writes nothing; status 1 where a file is not as it would be written" } },
 });
 
+/** `npm run client:pack`. */
+export const CLIENT_PACK = command({
+  name: "client:pack",
+  about: "Builds the npm package @callagent/client, with the command line callagent, and prints its file.",
+  options: { out: { kind: "text", value: "folder", default: ".", about: "where the package goes" } },
+});
+
 /** `npm run supply:check`. */
 export const SUPPLY_CHECK = command({
   name: "supply:check",

@@ -283,7 +283,7 @@ export interface paths {
          */
         readonly get: operations["merchants.get"];
         /**
-         * Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour, max_calls_per_callee is how often one person is called at most in any 24 hours and any 7 days, spend_ceiling what its calls may take per day and month (UTC) in calls, started minutes and money
+         * Change a merchant; switched off, its users and tokens stop working; test_numbers are those that playground runs may call at any hour, max_calls_per_callee is how often one person is called at most in any 24 hours and any 7 days, spend_ceiling what its calls may take per day and month (UTC) in calls, started minutes and money, webhook_phone_number whether webhook events show phone numbers masked or full
          * @description Roles: admin, reseller.
          */
         readonly put: operations["merchants.update"];
@@ -1427,6 +1427,11 @@ export interface components {
                     readonly money?: number;
                 };
             } | null;
+            /**
+             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
+             * @enum {unknown}
+             */
+            readonly webhook_phone_number?: "masked" | "full";
         };
         readonly MerchantsCreateResponse: {
             readonly id: string;
@@ -1457,6 +1462,11 @@ export interface components {
                     readonly money?: number;
                 };
             } | null;
+            /**
+             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
+             * @enum {unknown}
+             */
+            readonly webhook_phone_number?: "masked" | "full";
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1493,6 +1503,11 @@ export interface components {
                         readonly money?: number;
                     };
                 } | null;
+                /**
+                 * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
+                 * @enum {unknown}
+                 */
+                readonly webhook_phone_number?: "masked" | "full";
                 /** Format: date-time */
                 readonly created_at: string;
                 /** Format: date-time */
@@ -1529,6 +1544,11 @@ export interface components {
                     readonly money?: number;
                 };
             } | null;
+            /**
+             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
+             * @enum {unknown}
+             */
+            readonly webhook_phone_number?: "masked" | "full";
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1555,6 +1575,11 @@ export interface components {
                     readonly money?: number;
                 };
             } | null;
+            /**
+             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
+             * @enum {unknown}
+             */
+            readonly webhook_phone_number?: "masked" | "full";
             readonly is_active?: boolean;
         };
         readonly MerchantsUpdateResponse: {
@@ -1586,6 +1611,11 @@ export interface components {
                     readonly money?: number;
                 };
             } | null;
+            /**
+             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
+             * @enum {unknown}
+             */
+            readonly webhook_phone_number?: "masked" | "full";
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1623,6 +1653,11 @@ export interface components {
                     readonly money?: number;
                 };
             } | null;
+            /**
+             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
+             * @enum {unknown}
+             */
+            readonly webhook_phone_number?: "masked" | "full";
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */
@@ -1657,6 +1692,11 @@ export interface components {
                     readonly money?: number;
                 };
             } | null;
+            /**
+             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
+             * @enum {unknown}
+             */
+            readonly webhook_phone_number?: "masked" | "full";
             /** Format: date-time */
             readonly created_at: string;
             /** Format: date-time */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { UsageError } from "../../shared/process/command-line.ts";
 import { isUuid } from "../../shared/ids.ts";
 import type { AnswerOf } from "../../deploy/client/shapes.ts";
-import { ApiFailure, login, type Client } from "./api-client.ts";
+import { ApiFailure, login, NoAnswer, type Client } from "./api-client.ts";
 import type { LocalSecrets } from "./stack/secrets.ts";
 
 type Template = AnswerOf<"GET", "/templates/{id}">;
@@ -14,15 +14,6 @@ const fault = (sentence: string): never => {
   throw new UsageError(sentence);
 };
 
-/** fetch throws a TypeError with a cause for all that keeps it from an answer. */
-const isUnreachable = (error: unknown): boolean =>
-  typeof error === "object" &&
-  error !== null &&
-  "name" in error &&
-  (error.name === "TimeoutError" || (error.name === "TypeError" && "cause" in error));
-const isNoJson = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "name" in error && error.name === "SyntaxError";
-
 /** The stack that npm start runs with this folder, as its first admin. UsageError. */
 export async function laptop(folder: string): Promise<{ url: string; token: string }> {
   const none = `No callagent runs with the data folder ${folder}: start one with npm start, or name a deployment with --url and --token.`;
@@ -31,7 +22,7 @@ export async function laptop(folder: string): Promise<{ url: string; token: stri
   const url = /^BASE=(\S+)$/m.exec(readFileSync(sample, "utf8"))?.[1] ?? "";
   const { admin_email, admin_password } = JSON.parse(readFileSync(secrets, "utf8")) as LocalSecrets;
   const token = await login(url, admin_email, admin_password).catch((error: unknown) => {
-    throw isUnreachable(error) ? new UsageError(none) : error;
+    throw error instanceof NoAnswer ? new UsageError(none) : error;
   });
   return { url, token };
 }
@@ -40,9 +31,10 @@ export async function laptop(folder: string): Promise<{ url: string; token: stri
 export const withinReach = <T>(url: string, asked: Promise<T>): Promise<T> =>
   asked.catch((error: unknown) => {
     if (error instanceof ApiFailure) return fault(error.message);
-    if (isUnreachable(error)) return fault(`Nothing answers at ${url}; is the address right, and does it run?`);
-    if (isNoJson(error))
-      return fault(`What answers at ${url} is no callagent; the address ends with /agent/voice/callagent.`);
+    if (error instanceof NoAnswer)
+      return fault(
+        error.answered ? error.message : `Nothing answers at ${url}; is the address right, and does it run?`,
+      );
     throw error;
   });
 

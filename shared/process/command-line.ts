@@ -32,9 +32,11 @@ export type Option = Readonly<{ about: string }> &
 /** What stands on the command line without a name. Only the last may be `many`. `values`: all that are allowed. */
 export type Operand = Readonly<{ name: string; needed?: true; many?: true; values?: readonly string[] }>;
 
-/** A command as data. `name`: its script in package.json. `notes`: what its help says below the options. */
+/** A command as data. `name`: its script in package.json, or its name within `program`. `notes`: what its help says below the options. */
 export interface Command {
   readonly name: string;
+  /** The program that the command is a part of; absent: npm runs it as a script. */
+  readonly program?: string;
   readonly about: string;
   readonly operands?: readonly Operand[];
   readonly options: Readonly<Record<string, Option>>;
@@ -98,11 +100,15 @@ const didYouMean = (typed: string, names: readonly string[], dashes = ""): strin
 };
 
 /** How a person types the command. */
-export const invocation = ({ name }: Command): string =>
-  /^(?:start|test)$/.test(name) ? `npm ${name}` : `npm run ${name}`;
+export const invocation = ({ name, program }: Command): string =>
+  program !== undefined ? `${program} ${name}` : /^(?:start|test)$/.test(name) ? `npm ${name}` : `npm run ${name}`;
+
+/** How a person types the command with these words behind it. */
+const typed = (of: Command, words: string): string =>
+  `${invocation(of)}${of.program === undefined ? " --" : ""} ${words}`;
 
 const wrong = (of: Command, sentence: string): UsageError =>
-  new UsageError(`${sentence}${/[.?]$/.test(sentence) ? "" : "."} See ${invocation(of)} -- --help.`);
+  new UsageError(`${sentence}${/[.?]$/.test(sentence) ? "" : "."} See ${typed(of, HELP)}.`);
 
 const operandText = ({ name, needed, many }: Operand): string => {
   const text = many ? `${name} …` : name;
@@ -137,7 +143,7 @@ export function helpOf(of: Command): string {
     "[options]",
   ];
   return [
-    `${invocation(of)} -- ${usage.join(" ")}`,
+    typed(of, usage.join(" ")),
     of.about,
     "",
     ...rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`),

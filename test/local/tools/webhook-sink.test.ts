@@ -8,7 +8,11 @@ import { ROOT } from "../../house/sources.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const OTHER = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
-const BODY = JSON.stringify({ type: "lead.finished", data: { order_id: "ö-1" } });
+const BODY = JSON.stringify({
+  type: "lead.finished",
+  timestamp: "2026-03-02T09:00:00.000Z",
+  data: { order_id: "ö-1" },
+});
 
 let sink: Sink;
 afterEach(async () => {
