@@ -1,6 +1,6 @@
 import { Ajv2020, str, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { NOT_BLANK, type TSchema } from "./contracts/define.ts";
+import { NOT_BLANK, READERS_KEYWORDS, type TSchema } from "./contracts/define.ts";
 import { boundedIssues, type ValidationIssue } from "./errors.ts";
 import { jsonBytes } from "./json.ts";
 
@@ -13,6 +13,7 @@ const ajv = new Ajv2020({
   allowUnionTypes: true,
 });
 formats.default(ajv);
+ajv.addVocabulary([...READERS_KEYWORDS]);
 ajv.addKeyword({
   keyword: "x-maxBytes",
   schemaType: "number",

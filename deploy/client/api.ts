@@ -1078,656 +1078,616 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description One thing that is wrong with what was given. */
+        readonly ValidationIssue: {
+            /**
+             * @description Where: names joined by dots, numbers for items; empty: the whole.
+             * @example payload.customer_mobile_number
+             */
+            readonly path: string;
+            /**
+             * @description What is wrong with it.
+             * @example is required
+             */
+            readonly message: string;
+        };
         /** @description RFC 9457 problem. `code` is stable; branch on it, not on the texts. */
         readonly Problem: {
-            /** Format: uri */
+            /**
+             * Format: uri
+             * @description A page about the code.
+             */
             readonly type: string;
+            /** @description What the code means. */
             readonly title: string;
+            /**
+             * @description The HTTP status.
+             * @example 422
+             */
             readonly status: number;
+            /** @description What is wrong here, and what to do, for a person. */
             readonly detail: string;
-            /** @enum {string} */
+            /**
+             * @description What is wrong, for programs.
+             *
+             *     - `UNAUTHENTICATED`: The bearer token is missing, expired or unknown.
+             *     - `FORBIDDEN`: The token's role or scope does not allow this.
+             *     - `INVALID_CREDENTIALS`: E-mail or password is missing, malformed or wrong.
+             *     - `VALIDATION_FAILED`: The request is not valid.
+             *     - `PAYLOAD_INVALID`: The payload does not fit the template.
+             *     - `INVALID_PHONE_NUMBER`: A value is not a valid phone number.
+             *     - `MALFORMED_JSON`: The body is not valid JSON.
+             *     - `MALFORMED_REQUEST`: What was sent is not a valid HTTP request.
+             *     - `HEADERS_TOO_LARGE`: The request's headers are larger than allowed.
+             *     - `REQUEST_TOO_SLOW`: The request did not arrive in time.
+             *     - `EXPECTATION_FAILED`: The Expect header asks for what the service does not do.
+             *     - `UNSUPPORTED_MEDIA_TYPE`: The body must be sent as application/json.
+             *     - `BODY_TOO_LARGE`: The body is larger than allowed.
+             *     - `ROUTE_NOT_FOUND`: There is no such endpoint.
+             *     - `METHOD_NOT_ALLOWED`: The endpoint does not support this method.
+             *     - `TEMPLATE_UNKNOWN`: No template has this id.
+             *     - `TEMPLATE_NOT_FOUND`: The template does not exist under this reseller or merchant.
+             *     - `TEMPLATE_INVALID`: The template can't work as it is.
+             *     - `TEMPLATE_INACTIVE`: The template is switched off.
+             *     - `IDEMPOTENCY_KEY_REUSED`: The Idempotency-Key was used for another request.
+             *     - `DUPLICATE_REQUEST`: The request_id was pushed before.
+             *     - `LEAD_NOT_FOUND`: No lead was found.
+             *     - `RESELLER_NOT_FOUND`: No such reseller.
+             *     - `RESELLER_UNKNOWN`: The reseller_id is unknown.
+             *     - `USER_NOT_FOUND`: No such user.
+             *     - `TOKEN_NOT_FOUND`: No such server-to-server token.
+             *     - `EMAIL_EXISTS`: A user with this e-mail exists already.
+             *     - `MERCHANT_NOT_FOUND`: No such merchant.
+             *     - `NUMBER_NOT_FOUND`: No such outbound number.
+             *     - `SECRET_NOT_FOUND`: No such secret.
+             *     - `DOOR_NOT_FOUND`: No such door.
+             *     - `CONFIGURATION_NOT_FOUND`: No such configuration.
+             *     - `BLACKLIST_ENTRY_NOT_FOUND`: None of the numbers is on the blacklist.
+             *     - `NUMBER_BLACKLISTED`: The phone number is on the blacklist.
+             *     - `NUMBER_EXISTS`: The phone number already exists.
+             *     - `NUMBER_NOT_HELD`: The carrier account does not hold the phone number.
+             *     - `CONFIGURATION_EXISTS`: The template already has a configuration.
+             *     - `RESOURCE_IN_USE`: The thing is in use.
+             *     - `WRONG_MODE`: The lead's execution mode does not allow this.
+             *     - `SESSION_NOT_LIVE`: Nobody has joined the session yet.
+             *     - `SESSION_TAKEN`: Somebody has joined the session already.
+             *     - `SESSION_OVER`: The session is over.
+             *     - `SESSION_HELD`: The session may not begin at the moment.
+             *     - `DELIVERY_NOT_FOUND`: The lead has no webhook delivery.
+             *     - `DELIVERY_PENDING`: The webhook delivery is still on its way.
+             *     - `RECORDING_NOT_FOUND`: There is no recording of such a call.
+             *     - `RECORDING_NOT_READY`: The recording is still on its way.
+             *     - `RANGE_NOT_SATISFIABLE`: The thing has no such bytes.
+             *     - `RECORDING_FAILED`: The source of the recording fails.
+             *     - `WEBHOOK_ADDRESS_REFUSED`: The webhook address is not allowed.
+             *     - `SIGNATURE_INVALID`: The carrier's signature does not match.
+             *     - `PROVIDER_UNCONFIGURED`: The provider has no account in this deployment.
+             *     - `CALL_REFUSED`: The carrier refused the call.
+             *     - `RATE_LIMITED`: Too many requests.
+             *     - `BUSY`: The service has no room for more work at the moment.
+             *     - `NOT_AVAILABLE`: This part is not available in this deployment.
+             *     - `STORE_UNAVAILABLE`: The database did not take the request.
+             *     - `DEPENDENCY_DOWN`: A part of the service is not reachable.
+             *     - `TIMEOUT`: A part of the service did not answer in time.
+             *     - `MESSAGE_TOO_LARGE`: What a part of the service was to say is too large.
+             *     - `INTERNAL`: An unexpected fault.
+             * @enum {string}
+             */
             readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "DOOR_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_TAKEN" | "SESSION_OVER" | "SESSION_HELD" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
             /** @description Also in the X-Request-Id header; name it when you ask for help. */
             readonly request_id: string;
-            readonly errors?: readonly {
-                readonly path: string;
-                readonly message: string;
-            }[];
+            /** @description What is wrong with the input, by path. */
+            readonly errors?: readonly components["schemas"]["ValidationIssue"][];
         };
         readonly AuthLoginRequest: {
-            /** Format: email */
+            /**
+             * Format: email
+             * @description The e-mail address that the person logs in with.
+             * @example you@example.com
+             */
             readonly email: string;
+            /** @description The password. */
             readonly password: string;
         };
-        readonly AuthLoginResponse: {
+        /**
+         * @description What a person or a token may do, and whose things it sees.
+         *
+         *     - `admin`: The operator of the deployment: everything, of every tenant.
+         *     - `reseller`: One reseller with all its merchants.
+         *     - `merchant`: One merchant: reads and changes what is its own.
+         *     - `user`: One merchant: reads, pushes and aborts; changes no templates, configurations or numbers.
+         * @enum {string}
+         */
+        readonly Role: "admin" | "reseller" | "merchant" | "user";
+        /** @description Who logged in. */
+        readonly LoggedInUser: {
+            /** @description Id of the user. */
+            readonly id: string;
+            /** @description The e-mail address that the person logs in with. */
+            readonly email: string;
+            /** @description What the person may do. */
+            readonly role: components["schemas"]["Role"];
+            /** @description The reseller whose things the person sees; null for admins. */
+            readonly reseller_id: string | null;
+        };
+        /** @description A session of a person. */
+        readonly Session: {
+            /** @description A JWT for the header Authorization: Bearer, for minutes; then log in again. */
             readonly access_token: string;
-            /** @constant */
+            /**
+             * @description What kind of token it is.
+             * @constant
+             */
             readonly token_type: "bearer";
-            readonly user: {
-                readonly id: string;
-                readonly email: string;
-                /** @enum {unknown} */
-                readonly role: "admin" | "reseller" | "merchant" | "user";
-                readonly reseller_id: string | null;
-            };
+            /** @description Who logged in. */
+            readonly user: components["schemas"]["LoggedInUser"];
         };
         readonly AuthChangePasswordRequest: {
+            /** @description The password until now. */
             readonly current_password: string;
+            /** @description The password from now on; another one. */
             readonly new_password: string;
         };
-        readonly AuthChangePasswordResponse: {
-            readonly access_token: string;
-            /** @constant */
-            readonly token_type: "bearer";
-            readonly user: {
-                readonly id: string;
-                readonly email: string;
-                /** @enum {unknown} */
-                readonly role: "admin" | "reseller" | "merchant" | "user";
-                readonly reseller_id: string | null;
-            };
-        };
         readonly AuthIssueS2sRequest: {
+            /**
+             * @description What it is for; the audit log shows it.
+             * @example order system
+             */
             readonly name: string;
-            /** @enum {unknown} */
+            /**
+             * @description What whoever has it may do.
+             *
+             *     - `reseller`: One reseller with all its merchants.
+             *     - `merchant`: One merchant.
+             *     - `user`: One merchant: reads, pushes and aborts.
+             * @enum {string}
+             */
             readonly role: "reseller" | "merchant" | "user";
+            /** @description The reseller that it works for. */
             readonly reseller_id: string;
+            /** @description The merchant that it works for; needed for roles merchant and user. */
             readonly merchant_id?: string;
         };
-        readonly AuthIssueS2sResponse: {
+        /** @description A new server-to-server token; it is shown this once. */
+        readonly IssuedToken: {
+            /** @description The token, for the header Authorization: Bearer. Store it as a secret. */
             readonly token: string;
+            /** @description What it is for; the audit log shows it. */
             readonly name: string;
+            /** @description What whoever has it may do. */
             readonly role: string;
+            /** @description The reseller that it works for. */
             readonly reseller_id: string;
+            /** @description The merchant that it works for; null for role reseller. */
             readonly merchant_id: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was issued.
+             */
             readonly created_at: string;
         };
+        /** @description The person or token that gave an access. */
+        readonly Issuer: {
+            /**
+             * @description - `user`: A person who logged in.
+             *     - `s2s`: A server-to-server token.
+             * @enum {string}
+             */
+            readonly kind: "user" | "s2s";
+            /** @description Its id. */
+            readonly id: string;
+        };
+        /** @description A server-to-server token, without the token itself, which is not stored. */
+        readonly Token: {
+            /** @description Id of the token. */
+            readonly id: string;
+            /** @description Its beginning, by which a person knows it again. */
+            readonly prefix: string;
+            /** @description What it is for; the audit log shows it. */
+            readonly name: string;
+            /**
+             * @description What whoever has it may do.
+             *
+             *     - `reseller`: One reseller with all its merchants.
+             *     - `merchant`: One merchant.
+             *     - `user`: One merchant: reads, pushes and aborts.
+             * @enum {string}
+             */
+            readonly role: "reseller" | "merchant" | "user";
+            /** @description The reseller that it works for. */
+            readonly reseller_id: string;
+            /** @description The merchant that it works for; null for role reseller. */
+            readonly merchant_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it was issued.
+             */
+            readonly created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was used last, within minutes; null: never.
+             */
+            readonly last_seen_at: string | null;
+            /**
+             * Format: date-time
+             * @description Until when it works.
+             */
+            readonly expires_at: string;
+            /**
+             * Format: date-time
+             * @description When it was revoked; null: it was not.
+             */
+            readonly revoked_at: string | null;
+            /** @description Who issued it. Absent: unknown. */
+            readonly issued_by?: components["schemas"]["Issuer"];
+            /** @description Id of the token with whose revocation this one was revoked. */
+            readonly revoked_with?: string;
+        };
         readonly AuthListS2sResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly s2s_tokens: readonly {
-                readonly id: string;
-                readonly prefix: string;
-                readonly name: string;
-                /** @enum {unknown} */
-                readonly role: "reseller" | "merchant" | "user";
-                readonly reseller_id: string;
-                readonly merchant_id: string | null;
-                /** Format: date-time */
-                readonly created_at: string;
-                readonly last_seen_at: string | null;
-                /** Format: date-time */
-                readonly expires_at: string;
-                readonly revoked_at: string | null;
-                readonly issued_by?: {
-                    /** @enum {unknown} */
-                    readonly kind: "user" | "s2s";
-                    readonly id: string;
-                };
-                readonly revoked_with?: string;
-            }[];
+            /** @description The tokens. */
+            readonly s2s_tokens: readonly components["schemas"]["Token"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
         readonly AuthCreateUserRequest: {
-            /** Format: email */
+            /**
+             * Format: email
+             * @description The e-mail address that the person logs in with.
+             * @example you@example.com
+             */
             readonly email: string;
+            /**
+             * @description The password; it is never shown again.
+             * @example a long first password
+             */
             readonly password: string;
-            /** @enum {unknown} */
-            readonly role: "admin" | "reseller" | "merchant" | "user";
+            /** @description What the person may do. */
+            readonly role: components["schemas"]["Role"];
+            /** @description The reseller whose things the person sees; null for admins. */
             readonly reseller_id?: string | null;
+            /** @description The merchant whose things the person sees; null for admins and resellers. */
             readonly merchant_id?: string | null;
         };
-        readonly AuthCreateUserResponse: {
+        /** @description A person with a log-in. */
+        readonly User: {
+            /** @description Id of the user. */
             readonly id: string;
+            /** @description The e-mail address that the person logs in with. */
             readonly email: string;
-            /** @enum {unknown} */
-            readonly role: "admin" | "reseller" | "merchant" | "user";
+            /** @description What the person may do. */
+            readonly role: components["schemas"]["Role"];
+            /** @description The reseller whose things the person sees; null for admins. */
             readonly reseller_id: string | null;
+            /** @description The merchant whose things the person sees; null for admins and resellers. */
             readonly merchant_id: string | null;
+            /** @description false: the person can't log in. */
             readonly is_active: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             readonly created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
             readonly updated_at: string;
-            readonly access_given_by?: {
-                /** @enum {unknown} */
-                readonly kind: "user" | "s2s";
-                readonly id: string;
-            };
+            /** @description Who made the user or set its password last, other than the user itself. Absent: unknown. */
+            readonly access_given_by?: components["schemas"]["Issuer"];
         };
         readonly AuthListUsersResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly users: readonly {
-                readonly id: string;
-                readonly email: string;
-                /** @enum {unknown} */
-                readonly role: "admin" | "reseller" | "merchant" | "user";
-                readonly reseller_id: string | null;
-                readonly merchant_id: string | null;
-                readonly is_active: boolean;
-                /** Format: date-time */
-                readonly created_at: string;
-                /** Format: date-time */
-                readonly updated_at: string;
-                readonly access_given_by?: {
-                    /** @enum {unknown} */
-                    readonly kind: "user" | "s2s";
-                    readonly id: string;
-                };
-            }[];
+            /** @description The users. */
+            readonly users: readonly components["schemas"]["User"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
-        };
-        readonly AuthGetUserResponse: {
-            readonly id: string;
-            readonly email: string;
-            /** @enum {unknown} */
-            readonly role: "admin" | "reseller" | "merchant" | "user";
-            readonly reseller_id: string | null;
-            readonly merchant_id: string | null;
-            readonly is_active: boolean;
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
-            readonly access_given_by?: {
-                /** @enum {unknown} */
-                readonly kind: "user" | "s2s";
-                readonly id: string;
-            };
         };
         readonly AuthUpdateUserRequest: {
-            /** Format: email */
+            /**
+             * Format: email
+             * @description The e-mail address that the person logs in with.
+             * @example you@example.com
+             */
             readonly email?: string;
-            readonly password?: string;
-            /** @enum {unknown} */
-            readonly role?: "admin" | "reseller" | "merchant" | "user";
+            /** @description What the person may do. */
+            readonly role?: components["schemas"]["Role"];
+            /** @description The reseller whose things the person sees; null for admins. */
             readonly reseller_id?: string | null;
+            /** @description The merchant whose things the person sees; null for admins and resellers. */
             readonly merchant_id?: string | null;
+            /** @description false: the person can't log in. */
             readonly is_active?: boolean;
+            /** @description A new password; it ends all sessions of the user. */
+            readonly password?: string;
         };
-        readonly AuthUpdateUserResponse: {
+        /** @description An entry of the audit log: who did what, when. */
+        readonly AuditEntry: {
+            /** @description Id of the entry. */
             readonly id: string;
-            readonly email: string;
-            /** @enum {unknown} */
-            readonly role: "admin" | "reseller" | "merchant" | "user";
-            readonly reseller_id: string | null;
-            readonly merchant_id: string | null;
-            readonly is_active: boolean;
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
-            readonly access_given_by?: {
-                /** @enum {unknown} */
+            /** @description Who did it. */
+            readonly actor: {
+                /**
+                 * @description - `user`: A person who logged in.
+                 *     - `s2s`: A server-to-server token.
+                 * @enum {string}
+                 */
                 readonly kind: "user" | "s2s";
+                /** @description Id of the person or token. */
                 readonly id: string;
+                /** @description The role at that time. */
+                readonly role: components["schemas"]["Role"];
             };
+            /**
+             * @description What was done, as <kind of thing>.<done>: token.issued, user.updated, lead.aborted, and the like.
+             * @example lead.aborted
+             */
+            readonly action: string;
+            /** @description Id of the thing it was done to. */
+            readonly subject: string;
+            /** @description The thing's reseller; null: none. */
+            readonly reseller_id: string | null;
+            /** @description The thing's merchant; null: none. */
+            readonly merchant_id: string | null;
+            /** @description What else is known; no secret, no transcript, no full phone number. */
+            readonly details: {
+                readonly [key: string]: unknown;
+            };
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            readonly at: string;
         };
         readonly AuthListAuditResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly entries: readonly {
-                readonly id: string;
-                readonly actor: {
-                    /** @enum {unknown} */
-                    readonly kind: "user" | "s2s";
-                    readonly id: string;
-                    /** @enum {unknown} */
-                    readonly role: "admin" | "reseller" | "merchant" | "user";
-                };
-                readonly action: string;
-                readonly subject: string;
-                readonly reseller_id: string | null;
-                readonly merchant_id: string | null;
-                readonly details: {
-                    readonly [key: string]: unknown;
-                };
-                /** Format: date-time */
-                readonly at: string;
-            }[];
+            /** @description The entries, newest first. */
+            readonly entries: readonly components["schemas"]["AuditEntry"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
-        readonly MerchantsCreateResellerRequest: {
-            readonly name: string;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
+        /** @description What calls may take in a period. */
+        readonly PeriodCeiling: {
+            /**
+             * @description Calls at most. Absent: no limit.
+             * @example 500
+             */
+            readonly calls?: number;
+            /**
+             * @description Started minutes at most. Absent: no limit.
+             * @example 20000
+             */
+            readonly minutes?: number;
+            /**
+             * @description Money at most, in the deployment's currency (COST_CURRENCY). Absent: no limit.
+             * @example 40
+             */
+            readonly money?: number;
         };
-        readonly MerchantsCreateResellerResponse: {
-            readonly id: string;
+        /** @description What calls may take in a day and in a calendar month of UTC; leads that do not fit wait. */
+        readonly SpendCeiling: {
+            /** @description In a day of UTC. */
+            readonly per_day?: components["schemas"]["PeriodCeiling"];
+            /** @description In a calendar month of UTC. */
+            readonly per_month?: components["schemas"]["PeriodCeiling"];
+        };
+        readonly MerchantsCreateResellerRequest: {
+            /**
+             * @description Its name, for people.
+             * @example Northwind
+             */
             readonly name: string;
+            /** @description What its calls may take in a day and in a month of UTC; null: no ceiling. Those of its merchants count too. */
+            readonly spend_ceiling?: components["schemas"]["SpendCeiling"] | null;
+        };
+        /** @description The owner of merchants. */
+        readonly Reseller: {
+            /** @description Id of the reseller. */
+            readonly id: string;
+            /** @description Its name, for people. */
+            readonly name: string;
+            /** @description false: its users and tokens, and those of its merchants, do not work. */
             readonly is_active: boolean;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
-            /** Format: date-time */
+            /** @description What its calls may take in a day and in a month of UTC; null: no ceiling. Those of its merchants count too. */
+            readonly spend_ceiling?: components["schemas"]["SpendCeiling"] | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             readonly created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
             readonly updated_at: string;
         };
         readonly MerchantsListResellersResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly resellers: readonly {
-                readonly id: string;
-                readonly name: string;
-                readonly is_active: boolean;
-                readonly spend_ceiling?: {
-                    readonly per_day?: {
-                        readonly calls?: number;
-                        readonly minutes?: number;
-                        readonly money?: number;
-                    };
-                    readonly per_month?: {
-                        readonly calls?: number;
-                        readonly minutes?: number;
-                        readonly money?: number;
-                    };
-                } | null;
-                /** Format: date-time */
-                readonly created_at: string;
-                /** Format: date-time */
-                readonly updated_at: string;
-            }[];
+            /** @description The resellers. */
+            readonly resellers: readonly components["schemas"]["Reseller"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
-        readonly MerchantsGetResellerResponse: {
-            readonly id: string;
-            readonly name: string;
-            readonly is_active: boolean;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
-        };
         readonly MerchantsUpdateResellerRequest: {
+            /**
+             * @description Its name, for people.
+             * @example Northwind
+             */
             readonly name?: string;
+            /** @description false: its users and tokens, and those of its merchants, stop working within 5 s. */
             readonly is_active?: boolean;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
+            /** @description What its calls may take in a day and in a month of UTC; null: no ceiling. Those of its merchants count too. */
+            readonly spend_ceiling?: components["schemas"]["SpendCeiling"] | null;
         };
-        readonly MerchantsUpdateResellerResponse: {
-            readonly id: string;
-            readonly name: string;
-            readonly is_active: boolean;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
+        /** @description How often a merchant calls one person at most, over all its templates. */
+        readonly CalleeCap: {
+            /**
+             * @description Calls in any 24 hours, at most. Absent: no limit.
+             * @example 2
+             */
+            readonly per_day?: number;
+            /**
+             * @description Calls in any 7 days, at most. Absent: no limit.
+             * @example 5
+             */
+            readonly per_week?: number;
         };
         readonly MerchantsCreateRequest: {
-            readonly name: string;
-            readonly reseller_id: string;
-            /** Format: email */
-            readonly contact_email: string;
-            readonly test_numbers?: readonly string[];
-            readonly max_calls_per_callee?: {
-                readonly per_day?: number;
-                readonly per_week?: number;
-            } | null;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
             /**
-             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
-             * @enum {unknown}
+             * @description Its name, for people.
+             * @example Corner shop
+             */
+            readonly name: string;
+            /** @description Id of the reseller that owns it. */
+            readonly reseller_id: string;
+            /**
+             * Format: email
+             * @description Whom to write to about it.
+             * @example calls@shop.example.com
+             */
+            readonly contact_email: string;
+            /**
+             * @description Numbers of its own people, E.164: a playground run may call them outside the calling window, and although they are listed. The list is replaced as a whole.
+             * @example [
+             *       "+14155550123"
+             *     ]
+             */
+            readonly test_numbers?: readonly string[];
+            /** @description How often one person is called at most; null: no cap. */
+            readonly max_calls_per_callee?: components["schemas"]["CalleeCap"] | null;
+            /** @description What its calls may take in a day and in a month of UTC; null: no ceiling. */
+            readonly spend_ceiling?: components["schemas"]["SpendCeiling"] | null;
+            /**
+             * @description How lead.finished shows data.phone_number. A change takes effect within a minute.
+             *
+             *     - `masked`: With its middle left out.
+             *     - `full`: As it is.
+             * @default masked
+             * @enum {string}
              */
             readonly webhook_phone_number?: "masked" | "full";
         };
-        readonly MerchantsCreateResponse: {
-            readonly id: string;
-            readonly name: string;
-            readonly reseller_id: string;
-            readonly contact_email: string;
-            readonly is_active: boolean;
-            readonly paused?: {
-                /** Format: date-time */
-                readonly at: string;
-                readonly by: string;
-                readonly reason: string | null;
-            } | null;
-            readonly test_numbers?: readonly string[];
-            readonly max_calls_per_callee?: {
-                readonly per_day?: number;
-                readonly per_week?: number;
-            } | null;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
+        /** @description A pause of calling by a person: leads wait, calls under way go on. */
+        readonly Pause: {
             /**
-             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
-             * @enum {unknown}
+             * Format: date-time
+             * @description Since when.
+             */
+            readonly at: string;
+            /** @description By whom: user: or s2s: and the id. */
+            readonly by: string;
+            /** @description Why; null: none was given. */
+            readonly reason: string | null;
+        };
+        /** @description The business that calls: the owner of templates and leads. */
+        readonly Merchant: {
+            /** @description Id of the merchant. */
+            readonly id: string;
+            /** @description Its name, for people. */
+            readonly name: string;
+            /** @description Id of the reseller that owns it. */
+            readonly reseller_id: string;
+            /** @description Whom to write to about it. */
+            readonly contact_email: string;
+            /** @description false: its users and tokens do not work. */
+            readonly is_active: boolean;
+            /** @description Its pause; null: its leads are called. */
+            readonly paused?: components["schemas"]["Pause"] | null;
+            /**
+             * @description Numbers of its own people, E.164: a playground run may call them outside the calling window, and although they are listed. The list is replaced as a whole.
+             * @example [
+             *       "+14155550123"
+             *     ]
+             */
+            readonly test_numbers?: readonly string[];
+            /** @description How often one person is called at most; null: no cap. */
+            readonly max_calls_per_callee?: components["schemas"]["CalleeCap"] | null;
+            /** @description What its calls may take in a day and in a month of UTC; null: no ceiling. */
+            readonly spend_ceiling?: components["schemas"]["SpendCeiling"] | null;
+            /**
+             * @description How lead.finished shows data.phone_number. A change takes effect within a minute.
+             *
+             *     - `masked`: With its middle left out.
+             *     - `full`: As it is.
+             * @default masked
+             * @enum {string}
              */
             readonly webhook_phone_number?: "masked" | "full";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             readonly created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
             readonly updated_at: string;
         };
         readonly MerchantsListResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly merchants: readonly {
-                readonly id: string;
-                readonly name: string;
-                readonly reseller_id: string;
-                readonly contact_email: string;
-                readonly is_active: boolean;
-                readonly paused?: {
-                    /** Format: date-time */
-                    readonly at: string;
-                    readonly by: string;
-                    readonly reason: string | null;
-                } | null;
-                readonly test_numbers?: readonly string[];
-                readonly max_calls_per_callee?: {
-                    readonly per_day?: number;
-                    readonly per_week?: number;
-                } | null;
-                readonly spend_ceiling?: {
-                    readonly per_day?: {
-                        readonly calls?: number;
-                        readonly minutes?: number;
-                        readonly money?: number;
-                    };
-                    readonly per_month?: {
-                        readonly calls?: number;
-                        readonly minutes?: number;
-                        readonly money?: number;
-                    };
-                } | null;
-                /**
-                 * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
-                 * @enum {unknown}
-                 */
-                readonly webhook_phone_number?: "masked" | "full";
-                /** Format: date-time */
-                readonly created_at: string;
-                /** Format: date-time */
-                readonly updated_at: string;
-            }[];
+            /** @description The merchants. */
+            readonly merchants: readonly components["schemas"]["Merchant"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
-        readonly MerchantsGetResponse: {
-            readonly id: string;
-            readonly name: string;
-            readonly reseller_id: string;
-            readonly contact_email: string;
-            readonly is_active: boolean;
-            readonly paused?: {
-                /** Format: date-time */
-                readonly at: string;
-                readonly by: string;
-                readonly reason: string | null;
-            } | null;
-            readonly test_numbers?: readonly string[];
-            readonly max_calls_per_callee?: {
-                readonly per_day?: number;
-                readonly per_week?: number;
-            } | null;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
-            /**
-             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
-             * @enum {unknown}
-             */
-            readonly webhook_phone_number?: "masked" | "full";
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
-        };
         readonly MerchantsUpdateRequest: {
-            readonly name?: string;
-            /** Format: email */
-            readonly contact_email?: string;
-            readonly test_numbers?: readonly string[];
-            readonly max_calls_per_callee?: {
-                readonly per_day?: number;
-                readonly per_week?: number;
-            } | null;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
             /**
-             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
-             * @enum {unknown}
+             * @description Its name, for people.
+             * @example Corner shop
+             */
+            readonly name?: string;
+            /**
+             * Format: email
+             * @description Whom to write to about it.
+             * @example calls@shop.example.com
+             */
+            readonly contact_email?: string;
+            /**
+             * @description Numbers of its own people, E.164: a playground run may call them outside the calling window, and although they are listed. The list is replaced as a whole.
+             * @example [
+             *       "+14155550123"
+             *     ]
+             */
+            readonly test_numbers?: readonly string[];
+            /** @description How often one person is called at most; null: no cap. */
+            readonly max_calls_per_callee?: components["schemas"]["CalleeCap"] | null;
+            /** @description What its calls may take in a day and in a month of UTC; null: no ceiling. */
+            readonly spend_ceiling?: components["schemas"]["SpendCeiling"] | null;
+            /**
+             * @description How lead.finished shows data.phone_number. A change takes effect within a minute.
+             *
+             *     - `masked`: With its middle left out.
+             *     - `full`: As it is.
+             * @enum {string}
              */
             readonly webhook_phone_number?: "masked" | "full";
+            /** @description false: its users and tokens stop working within 5 s. */
             readonly is_active?: boolean;
         };
-        readonly MerchantsUpdateResponse: {
-            readonly id: string;
-            readonly name: string;
-            readonly reseller_id: string;
-            readonly contact_email: string;
-            readonly is_active: boolean;
-            readonly paused?: {
-                /** Format: date-time */
-                readonly at: string;
-                readonly by: string;
-                readonly reason: string | null;
-            } | null;
-            readonly test_numbers?: readonly string[];
-            readonly max_calls_per_callee?: {
-                readonly per_day?: number;
-                readonly per_week?: number;
-            } | null;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
-            /**
-             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
-             * @enum {unknown}
-             */
-            readonly webhook_phone_number?: "masked" | "full";
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
-        };
         readonly MerchantsPauseRequest: {
+            /**
+             * @description Why, for people.
+             * @example maintenance
+             */
             readonly reason?: string;
         };
-        readonly MerchantsPauseResponse: {
-            readonly id: string;
-            readonly name: string;
-            readonly reseller_id: string;
-            readonly contact_email: string;
-            readonly is_active: boolean;
-            readonly paused?: {
-                /** Format: date-time */
-                readonly at: string;
-                readonly by: string;
-                readonly reason: string | null;
-            } | null;
-            readonly test_numbers?: readonly string[];
-            readonly max_calls_per_callee?: {
-                readonly per_day?: number;
-                readonly per_week?: number;
-            } | null;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
-            /**
-             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
-             * @enum {unknown}
-             */
-            readonly webhook_phone_number?: "masked" | "full";
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
-        };
-        readonly MerchantsResumeResponse: {
-            readonly id: string;
-            readonly name: string;
-            readonly reseller_id: string;
-            readonly contact_email: string;
-            readonly is_active: boolean;
-            readonly paused?: {
-                /** Format: date-time */
-                readonly at: string;
-                readonly by: string;
-                readonly reason: string | null;
-            } | null;
-            readonly test_numbers?: readonly string[];
-            readonly max_calls_per_callee?: {
-                readonly per_day?: number;
-                readonly per_week?: number;
-            } | null;
-            readonly spend_ceiling?: {
-                readonly per_day?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-                readonly per_month?: {
-                    readonly calls?: number;
-                    readonly minutes?: number;
-                    readonly money?: number;
-                };
-            } | null;
-            /**
-             * @description How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.
-             * @enum {unknown}
-             */
-            readonly webhook_phone_number?: "masked" | "full";
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
-        };
-        readonly MerchantsDeploymentResponse: {
-            readonly paused: {
-                /** Format: date-time */
-                readonly at: string;
-                readonly by: string;
-                readonly reason: string | null;
-            } | null;
+        /** @description The switch for all calling. */
+        readonly Deployment: {
+            /** @description The pause of all calling; null: leads are called. */
+            readonly paused: components["schemas"]["Pause"] | null;
         };
         readonly MerchantsPauseDeploymentRequest: {
+            /**
+             * @description Why, for people.
+             * @example maintenance
+             */
             readonly reason?: string;
-        };
-        readonly MerchantsPauseDeploymentResponse: {
-            readonly paused: {
-                /** Format: date-time */
-                readonly at: string;
-                readonly by: string;
-                readonly reason: string | null;
-            } | null;
-        };
-        readonly MerchantsResumeDeploymentResponse: {
-            readonly paused: {
-                /** Format: date-time */
-                readonly at: string;
-                readonly by: string;
-                readonly reason: string | null;
-            } | null;
         };
         readonly ConfigCreateTemplateRequest: {
             readonly reseller_id: string;
@@ -1749,12 +1709,12 @@ export interface components {
                         readonly [key: string]: string;
                     };
                     readonly outcome?: string;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
                     readonly digits?: string;
                     readonly http?: {
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
                         readonly headers?: {
@@ -1793,11 +1753,11 @@ export interface components {
                     readonly outcome: string;
                 })[];
                 readonly interruptible?: boolean;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly collect?: "dtmf" | "text";
                 readonly collection?: {
                     readonly max_digits?: number;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
                     readonly pause_seconds?: number;
                     readonly secret?: boolean;
@@ -1834,12 +1794,12 @@ export interface components {
                     readonly [key: string]: string;
                 };
                 readonly outcome?: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                 readonly transfer_to?: string;
                 readonly digits?: string;
                 readonly http?: {
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly method: "GET" | "POST";
                     readonly url: string;
                     readonly headers?: {
@@ -1853,7 +1813,7 @@ export interface components {
             readonly greeting?: string;
             readonly voicemail_message?: string;
             readonly do_not_call_function?: boolean;
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#";
             readonly voice?: string;
             readonly language?: string;
@@ -1868,15 +1828,15 @@ export interface components {
                 readonly max_wait_ms?: number;
                 readonly interrupt_after_ms?: number;
                 readonly interrupt_after_words?: number;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly sensitivity?: "low" | "normal" | "high";
                 readonly backchannels?: readonly string[];
                 readonly phantom_phrases?: readonly string[];
             };
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly speaks_first?: "agent" | "callee";
             readonly retry_on?: readonly string[];
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly engine?: "cascade" | "relay" | "realtime";
             readonly models?: {
                 readonly chat?: {
@@ -1939,12 +1899,12 @@ export interface components {
                         readonly [key: string]: string;
                     };
                     readonly outcome?: string;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
                     readonly digits?: string;
                     readonly http?: {
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
                         readonly headers?: {
@@ -1983,11 +1943,11 @@ export interface components {
                     readonly outcome: string;
                 })[];
                 readonly interruptible?: boolean;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly collect?: "dtmf" | "text";
                 readonly collection?: {
                     readonly max_digits?: number;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
                     readonly pause_seconds?: number;
                     readonly secret?: boolean;
@@ -2019,12 +1979,12 @@ export interface components {
                     readonly [key: string]: string;
                 };
                 readonly outcome?: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                 readonly transfer_to?: string;
                 readonly digits?: string;
                 readonly http?: {
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly method: "GET" | "POST";
                     readonly url: string;
                     readonly headers?: {
@@ -2038,7 +1998,8 @@ export interface components {
             readonly greeting: string | null;
             readonly voicemail_message: string | null;
             readonly do_not_call_function?: boolean;
-            readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
+            /** @enum {string|null} */
+            readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
             readonly voice: string | null;
             readonly language: string;
             readonly limits: {
@@ -2052,15 +2013,16 @@ export interface components {
                 readonly max_wait_ms: number;
                 readonly interrupt_after_ms: number;
                 readonly interrupt_after_words: number;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly sensitivity: "low" | "normal" | "high";
                 readonly backchannels: readonly string[];
                 readonly phantom_phrases: readonly string[];
             };
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly speaks_first?: "agent" | "callee";
             readonly retry_on: readonly string[] | null;
-            readonly engine: ("cascade" | "relay" | "realtime") | null;
+            /** @enum {string|null} */
+            readonly engine: "cascade" | "relay" | "realtime" | null;
             readonly models: {
                 readonly chat?: {
                     readonly endpoint?: string;
@@ -2132,12 +2094,12 @@ export interface components {
                             readonly [key: string]: string;
                         };
                         readonly outcome?: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                         readonly transfer_to?: string;
                         readonly digits?: string;
                         readonly http?: {
-                            /** @enum {unknown} */
+                            /** @enum {string} */
                             readonly method: "GET" | "POST";
                             readonly url: string;
                             readonly headers?: {
@@ -2176,11 +2138,11 @@ export interface components {
                         readonly outcome: string;
                     })[];
                     readonly interruptible?: boolean;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly collect?: "dtmf" | "text";
                     readonly collection?: {
                         readonly max_digits?: number;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
                         readonly pause_seconds?: number;
                         readonly secret?: boolean;
@@ -2212,12 +2174,12 @@ export interface components {
                         readonly [key: string]: string;
                     };
                     readonly outcome?: string;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
                     readonly digits?: string;
                     readonly http?: {
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
                         readonly headers?: {
@@ -2231,7 +2193,8 @@ export interface components {
                 readonly greeting: string | null;
                 readonly voicemail_message: string | null;
                 readonly do_not_call_function?: boolean;
-                readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
+                /** @enum {string|null} */
+                readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
                 readonly voice: string | null;
                 readonly language: string;
                 readonly limits: {
@@ -2245,15 +2208,16 @@ export interface components {
                     readonly max_wait_ms: number;
                     readonly interrupt_after_ms: number;
                     readonly interrupt_after_words: number;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly sensitivity: "low" | "normal" | "high";
                     readonly backchannels: readonly string[];
                     readonly phantom_phrases: readonly string[];
                 };
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly speaks_first?: "agent" | "callee";
                 readonly retry_on: readonly string[] | null;
-                readonly engine: ("cascade" | "relay" | "realtime") | null;
+                /** @enum {string|null} */
+                readonly engine: "cascade" | "relay" | "realtime" | null;
                 readonly models: {
                     readonly chat?: {
                         readonly endpoint?: string;
@@ -2295,6 +2259,7 @@ export interface components {
                     readonly message: string;
                 }[];
             }[];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
         readonly ConfigGetTemplateResponse: {
@@ -2325,12 +2290,12 @@ export interface components {
                         readonly [key: string]: string;
                     };
                     readonly outcome?: string;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
                     readonly digits?: string;
                     readonly http?: {
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
                         readonly headers?: {
@@ -2369,11 +2334,11 @@ export interface components {
                     readonly outcome: string;
                 })[];
                 readonly interruptible?: boolean;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly collect?: "dtmf" | "text";
                 readonly collection?: {
                     readonly max_digits?: number;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
                     readonly pause_seconds?: number;
                     readonly secret?: boolean;
@@ -2405,12 +2370,12 @@ export interface components {
                     readonly [key: string]: string;
                 };
                 readonly outcome?: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                 readonly transfer_to?: string;
                 readonly digits?: string;
                 readonly http?: {
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly method: "GET" | "POST";
                     readonly url: string;
                     readonly headers?: {
@@ -2424,7 +2389,8 @@ export interface components {
             readonly greeting: string | null;
             readonly voicemail_message: string | null;
             readonly do_not_call_function?: boolean;
-            readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
+            /** @enum {string|null} */
+            readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
             readonly voice: string | null;
             readonly language: string;
             readonly limits: {
@@ -2438,15 +2404,16 @@ export interface components {
                 readonly max_wait_ms: number;
                 readonly interrupt_after_ms: number;
                 readonly interrupt_after_words: number;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly sensitivity: "low" | "normal" | "high";
                 readonly backchannels: readonly string[];
                 readonly phantom_phrases: readonly string[];
             };
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly speaks_first?: "agent" | "callee";
             readonly retry_on: readonly string[] | null;
-            readonly engine: ("cascade" | "relay" | "realtime") | null;
+            /** @enum {string|null} */
+            readonly engine: "cascade" | "relay" | "realtime" | null;
             readonly models: {
                 readonly chat?: {
                     readonly endpoint?: string;
@@ -2506,12 +2473,12 @@ export interface components {
                         readonly [key: string]: string;
                     };
                     readonly outcome?: string;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
                     readonly digits?: string;
                     readonly http?: {
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
                         readonly headers?: {
@@ -2550,11 +2517,11 @@ export interface components {
                     readonly outcome: string;
                 })[];
                 readonly interruptible?: boolean;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly collect?: "dtmf" | "text";
                 readonly collection?: {
                     readonly max_digits?: number;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
                     readonly pause_seconds?: number;
                     readonly secret?: boolean;
@@ -2591,12 +2558,12 @@ export interface components {
                     readonly [key: string]: string;
                 };
                 readonly outcome?: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                 readonly transfer_to?: string;
                 readonly digits?: string;
                 readonly http?: {
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly method: "GET" | "POST";
                     readonly url: string;
                     readonly headers?: {
@@ -2610,7 +2577,8 @@ export interface components {
             readonly greeting?: string | null;
             readonly voicemail_message?: string | null;
             readonly do_not_call_function?: boolean | null;
-            readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
+            /** @enum {string|null} */
+            readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
             readonly voice?: string | null;
             readonly language?: string | null;
             readonly limits?: {
@@ -2624,14 +2592,16 @@ export interface components {
                 readonly max_wait_ms?: number;
                 readonly interrupt_after_ms?: number;
                 readonly interrupt_after_words?: number;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly sensitivity?: "low" | "normal" | "high";
                 readonly backchannels?: readonly string[];
                 readonly phantom_phrases?: readonly string[];
             } | null;
-            readonly speaks_first?: ("agent" | "callee") | null;
+            /** @enum {string|null} */
+            readonly speaks_first?: "agent" | "callee" | null;
             readonly retry_on?: readonly string[] | null;
-            readonly engine?: ("cascade" | "relay" | "realtime") | null;
+            /** @enum {string|null} */
+            readonly engine?: "cascade" | "relay" | "realtime" | null;
             readonly models?: {
                 readonly chat?: {
                     readonly endpoint?: string;
@@ -2693,12 +2663,12 @@ export interface components {
                         readonly [key: string]: string;
                     };
                     readonly outcome?: string;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
                     readonly digits?: string;
                     readonly http?: {
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
                         readonly headers?: {
@@ -2737,11 +2707,11 @@ export interface components {
                     readonly outcome: string;
                 })[];
                 readonly interruptible?: boolean;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly collect?: "dtmf" | "text";
                 readonly collection?: {
                     readonly max_digits?: number;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
                     readonly pause_seconds?: number;
                     readonly secret?: boolean;
@@ -2773,12 +2743,12 @@ export interface components {
                     readonly [key: string]: string;
                 };
                 readonly outcome?: string;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                 readonly transfer_to?: string;
                 readonly digits?: string;
                 readonly http?: {
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly method: "GET" | "POST";
                     readonly url: string;
                     readonly headers?: {
@@ -2792,7 +2762,8 @@ export interface components {
             readonly greeting: string | null;
             readonly voicemail_message: string | null;
             readonly do_not_call_function?: boolean;
-            readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
+            /** @enum {string|null} */
+            readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
             readonly voice: string | null;
             readonly language: string;
             readonly limits: {
@@ -2806,15 +2777,16 @@ export interface components {
                 readonly max_wait_ms: number;
                 readonly interrupt_after_ms: number;
                 readonly interrupt_after_words: number;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly sensitivity: "low" | "normal" | "high";
                 readonly backchannels: readonly string[];
                 readonly phantom_phrases: readonly string[];
             };
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly speaks_first?: "agent" | "callee";
             readonly retry_on: readonly string[] | null;
-            readonly engine: ("cascade" | "relay" | "realtime") | null;
+            /** @enum {string|null} */
+            readonly engine: "cascade" | "relay" | "realtime" | null;
             readonly models: {
                 readonly chat?: {
                     readonly endpoint?: string;
@@ -2886,12 +2858,12 @@ export interface components {
                             readonly [key: string]: string;
                         };
                         readonly outcome?: string;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                         readonly transfer_to?: string;
                         readonly digits?: string;
                         readonly http?: {
-                            /** @enum {unknown} */
+                            /** @enum {string} */
                             readonly method: "GET" | "POST";
                             readonly url: string;
                             readonly headers?: {
@@ -2930,11 +2902,11 @@ export interface components {
                         readonly outcome: string;
                     })[];
                     readonly interruptible?: boolean;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly collect?: "dtmf" | "text";
                     readonly collection?: {
                         readonly max_digits?: number;
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
                         readonly pause_seconds?: number;
                         readonly secret?: boolean;
@@ -2966,12 +2938,12 @@ export interface components {
                         readonly [key: string]: string;
                     };
                     readonly outcome?: string;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
                     readonly transfer_to?: string;
                     readonly digits?: string;
                     readonly http?: {
-                        /** @enum {unknown} */
+                        /** @enum {string} */
                         readonly method: "GET" | "POST";
                         readonly url: string;
                         readonly headers?: {
@@ -2985,7 +2957,8 @@ export interface components {
                 readonly greeting: string | null;
                 readonly voicemail_message: string | null;
                 readonly do_not_call_function?: boolean;
-                readonly do_not_call_key?: ("0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#") | null;
+                /** @enum {string|null} */
+                readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
                 readonly voice: string | null;
                 readonly language: string;
                 readonly limits: {
@@ -2999,15 +2972,16 @@ export interface components {
                     readonly max_wait_ms: number;
                     readonly interrupt_after_ms: number;
                     readonly interrupt_after_words: number;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly sensitivity: "low" | "normal" | "high";
                     readonly backchannels: readonly string[];
                     readonly phantom_phrases: readonly string[];
                 };
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly speaks_first?: "agent" | "callee";
                 readonly retry_on: readonly string[] | null;
-                readonly engine: ("cascade" | "relay" | "realtime") | null;
+                /** @enum {string|null} */
+                readonly engine: "cascade" | "relay" | "realtime" | null;
                 readonly models: {
                     readonly chat?: {
                         readonly endpoint?: string;
@@ -3049,8 +3023,18 @@ export interface components {
                     readonly message: string;
                 }[];
             }[];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
+        /**
+         * @description A carrier account of the deployment; its operator says which carrier each stands for.
+         *
+         *     - `PROVIDER_ONE`: The deployment's first carrier account.
+         *     - `PROVIDER_TWO`: Its second one.
+         *     - `PROVIDER_THREE`: Its third one.
+         * @enum {string}
+         */
+        readonly Provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
         readonly ConfigCreateConfigurationRequest: {
             /** Format: uuid */
             readonly template_id: string;
@@ -3059,8 +3043,7 @@ export interface components {
             readonly call_start_time: string;
             readonly call_end_time: string;
             readonly max_retry: number;
-            /** @enum {unknown} */
-            readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
+            readonly calling_provider: components["schemas"]["Provider"];
             readonly timezone?: string;
             readonly weekdays?: readonly number[];
             readonly holidays?: readonly string[];
@@ -3071,7 +3054,7 @@ export interface components {
             readonly inbound_call_start_time?: string;
             readonly inbound_call_end_time?: string;
             readonly inbound_call_timezone?: string;
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly inbound_block_action?: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number?: string;
             readonly inbound_block_message?: string;
@@ -3079,9 +3062,9 @@ export interface components {
             readonly inbound_max_calls_per_caller?: number;
             readonly inbound_caller_window_seconds?: number;
             readonly record_calls?: boolean;
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly voicemail_action?: "hangup" | "leave_message" | "continue";
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly engine?: "cascade" | "relay" | "realtime";
             readonly enforce_blacklist?: boolean;
             readonly rate_limit_enabled?: boolean;
@@ -3094,7 +3077,7 @@ export interface components {
             }[];
             readonly duplicates?: {
                 readonly within_hours: number;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly policy: "allow" | "answer_first" | "refuse";
             };
             readonly transfer_numbers?: readonly string[];
@@ -3116,15 +3099,14 @@ export interface components {
             readonly holidays?: readonly string[];
             readonly respect_callee_timezone?: boolean | null;
             readonly max_retry: number;
-            /** @enum {unknown} */
-            readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
+            readonly calling_provider: components["schemas"]["Provider"];
             readonly enable_calling: boolean;
             readonly enable_international_call: boolean;
             readonly enable_inbound: boolean;
             readonly inbound_call_start_time: string | null;
             readonly inbound_call_end_time: string | null;
             readonly inbound_call_timezone: string | null;
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly inbound_block_action: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number: string | null;
             readonly inbound_block_message: string | null;
@@ -3132,9 +3114,10 @@ export interface components {
             readonly inbound_max_calls_per_caller: number;
             readonly inbound_caller_window_seconds: number;
             readonly record_calls: boolean;
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly voicemail_action: "hangup" | "leave_message" | "continue";
-            readonly engine: ("cascade" | "relay" | "realtime") | null;
+            /** @enum {string|null} */
+            readonly engine: "cascade" | "relay" | "realtime" | null;
             readonly enforce_blacklist: boolean;
             readonly rate_limit_enabled: boolean;
             readonly rate_limit_max_calls: number | null;
@@ -3145,7 +3128,7 @@ export interface components {
             }[];
             readonly duplicates?: {
                 readonly within_hours: number;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly policy: "allow" | "answer_first" | "refuse";
             } | null;
             readonly transfer_numbers?: readonly string[];
@@ -3175,15 +3158,14 @@ export interface components {
                 readonly holidays?: readonly string[];
                 readonly respect_callee_timezone?: boolean | null;
                 readonly max_retry: number;
-                /** @enum {unknown} */
-                readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
+                readonly calling_provider: components["schemas"]["Provider"];
                 readonly enable_calling: boolean;
                 readonly enable_international_call: boolean;
                 readonly enable_inbound: boolean;
                 readonly inbound_call_start_time: string | null;
                 readonly inbound_call_end_time: string | null;
                 readonly inbound_call_timezone: string | null;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly inbound_block_action: "REJECT" | "REDIRECT";
                 readonly inbound_redirect_number: string | null;
                 readonly inbound_block_message: string | null;
@@ -3191,9 +3173,10 @@ export interface components {
                 readonly inbound_max_calls_per_caller: number;
                 readonly inbound_caller_window_seconds: number;
                 readonly record_calls: boolean;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly voicemail_action: "hangup" | "leave_message" | "continue";
-                readonly engine: ("cascade" | "relay" | "realtime") | null;
+                /** @enum {string|null} */
+                readonly engine: "cascade" | "relay" | "realtime" | null;
                 readonly enforce_blacklist: boolean;
                 readonly rate_limit_enabled: boolean;
                 readonly rate_limit_max_calls: number | null;
@@ -3204,7 +3187,7 @@ export interface components {
                 }[];
                 readonly duplicates?: {
                     readonly within_hours: number;
-                    /** @enum {unknown} */
+                    /** @enum {string} */
                     readonly policy: "allow" | "answer_first" | "refuse";
                 } | null;
                 readonly transfer_numbers?: readonly string[];
@@ -3215,6 +3198,7 @@ export interface components {
                 /** Format: date-time */
                 readonly updated_at: string;
             }[];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
         readonly ConfigGetConfigurationResponse: {
@@ -3234,15 +3218,14 @@ export interface components {
             readonly holidays?: readonly string[];
             readonly respect_callee_timezone?: boolean | null;
             readonly max_retry: number;
-            /** @enum {unknown} */
-            readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
+            readonly calling_provider: components["schemas"]["Provider"];
             readonly enable_calling: boolean;
             readonly enable_international_call: boolean;
             readonly enable_inbound: boolean;
             readonly inbound_call_start_time: string | null;
             readonly inbound_call_end_time: string | null;
             readonly inbound_call_timezone: string | null;
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly inbound_block_action: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number: string | null;
             readonly inbound_block_message: string | null;
@@ -3250,9 +3233,10 @@ export interface components {
             readonly inbound_max_calls_per_caller: number;
             readonly inbound_caller_window_seconds: number;
             readonly record_calls: boolean;
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly voicemail_action: "hangup" | "leave_message" | "continue";
-            readonly engine: ("cascade" | "relay" | "realtime") | null;
+            /** @enum {string|null} */
+            readonly engine: "cascade" | "relay" | "realtime" | null;
             readonly enforce_blacklist: boolean;
             readonly rate_limit_enabled: boolean;
             readonly rate_limit_max_calls: number | null;
@@ -3263,7 +3247,7 @@ export interface components {
             }[];
             readonly duplicates?: {
                 readonly within_hours: number;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly policy: "allow" | "answer_first" | "refuse";
             } | null;
             readonly transfer_numbers?: readonly string[];
@@ -3280,8 +3264,7 @@ export interface components {
             readonly call_start_time?: string;
             readonly call_end_time?: string;
             readonly max_retry?: number;
-            /** @enum {unknown} */
-            readonly calling_provider?: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
+            readonly calling_provider?: components["schemas"]["Provider"];
             readonly timezone?: string | null;
             readonly weekdays?: readonly number[] | null;
             readonly holidays?: readonly string[] | null;
@@ -3292,26 +3275,30 @@ export interface components {
             readonly inbound_call_start_time?: string | null;
             readonly inbound_call_end_time?: string | null;
             readonly inbound_call_timezone?: string | null;
-            readonly inbound_block_action?: ("REJECT" | "REDIRECT") | null;
+            /** @enum {string|null} */
+            readonly inbound_block_action?: "REJECT" | "REDIRECT" | null;
             readonly inbound_redirect_number?: string | null;
             readonly inbound_block_message?: string | null;
             readonly inbound_webhook_url?: string | null;
             readonly inbound_max_calls_per_caller?: number | null;
             readonly inbound_caller_window_seconds?: number | null;
             readonly record_calls?: boolean | null;
-            readonly voicemail_action?: ("hangup" | "leave_message" | "continue") | null;
-            readonly engine?: ("cascade" | "relay" | "realtime") | null;
+            /** @enum {string|null} */
+            readonly voicemail_action?: "hangup" | "leave_message" | "continue" | null;
+            /** @enum {string|null} */
+            readonly engine?: "cascade" | "relay" | "realtime" | null;
             readonly enforce_blacklist?: boolean | null;
             readonly rate_limit_enabled?: boolean | null;
             readonly rate_limit_max_calls?: number | null;
             readonly rate_limit_window_seconds?: number | null;
             readonly rate_limit_whitelist?: readonly string[] | null;
+            /** @description At most 32768 bytes as JSON. */
             readonly pre_checks?: readonly {
                 readonly [key: string]: unknown;
             }[] | null;
             readonly duplicates?: {
                 readonly within_hours: number;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly policy: "allow" | "answer_first" | "refuse";
             } | null;
             readonly transfer_numbers?: readonly string[] | null;
@@ -3333,15 +3320,14 @@ export interface components {
             readonly holidays?: readonly string[];
             readonly respect_callee_timezone?: boolean | null;
             readonly max_retry: number;
-            /** @enum {unknown} */
-            readonly calling_provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
+            readonly calling_provider: components["schemas"]["Provider"];
             readonly enable_calling: boolean;
             readonly enable_international_call: boolean;
             readonly enable_inbound: boolean;
             readonly inbound_call_start_time: string | null;
             readonly inbound_call_end_time: string | null;
             readonly inbound_call_timezone: string | null;
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly inbound_block_action: "REJECT" | "REDIRECT";
             readonly inbound_redirect_number: string | null;
             readonly inbound_block_message: string | null;
@@ -3349,9 +3335,10 @@ export interface components {
             readonly inbound_max_calls_per_caller: number;
             readonly inbound_caller_window_seconds: number;
             readonly record_calls: boolean;
-            /** @enum {unknown} */
+            /** @enum {string} */
             readonly voicemail_action: "hangup" | "leave_message" | "continue";
-            readonly engine: ("cascade" | "relay" | "realtime") | null;
+            /** @enum {string|null} */
+            readonly engine: "cascade" | "relay" | "realtime" | null;
             readonly enforce_blacklist: boolean;
             readonly rate_limit_enabled: boolean;
             readonly rate_limit_max_calls: number | null;
@@ -3362,7 +3349,7 @@ export interface components {
             }[];
             readonly duplicates?: {
                 readonly within_hours: number;
-                /** @enum {unknown} */
+                /** @enum {string} */
                 readonly policy: "allow" | "answer_first" | "refuse";
             } | null;
             readonly transfer_numbers?: readonly string[];
@@ -3373,46 +3360,68 @@ export interface components {
             /** Format: date-time */
             readonly updated_at: string;
         };
-        readonly ConfigCreateDoorRequest: {
+        /** @description A door to make: a button on websites by which visitors call. */
+        readonly NewDoor: {
+            /** @description Id of the template that leads its sessions. */
             readonly template_id: string;
+            /** @description A merchant of the reseller whose template it is. Left out: the template's owner. */
             readonly merchant_id?: string;
+            /**
+             * @description The websites on which it works, by their origin: https, or http on localhost.
+             * @example [
+             *       "https://shop.example.com"
+             *     ]
+             */
             readonly origins: readonly string[];
+            /**
+             * @description Tries of one client address in an hour.
+             * @default 20
+             */
             readonly calls_per_address_hour?: number;
+            /**
+             * @description Sessions of one website in an hour.
+             * @default 100
+             */
             readonly calls_per_origin_hour?: number;
+            /** @description Sessions of all websites in a day (UTC); null: as many as the other limits allow. */
             readonly calls_per_day?: number | null;
         };
-        readonly ConfigCreateDoorResponse: {
-            /** Format: uuid */
+        /** @description A public key by which visitors of websites call. */
+        readonly Door: {
+            /**
+             * Format: uuid
+             * @description Id of the door.
+             */
             readonly id: string;
+            /** @description The key that stands in the pages; it is public. */
             readonly key: string;
+            /** @description Id of the reseller that owns it. */
             readonly reseller_id: string;
+            /** @description Id of the merchant that owns it; null: the reseller itself. */
             readonly merchant_id: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the template that leads its sessions.
+             */
             readonly template_id: string;
+            /** @description The websites on which it works, by their origin: https, or http on localhost. */
             readonly origins: readonly string[];
+            /** @description Tries of one client address in an hour. */
             readonly calls_per_address_hour: number;
+            /** @description Sessions of one website in an hour. */
             readonly calls_per_origin_hour: number;
+            /** @description Sessions of all websites in a day (UTC); null: as many as the other limits allow. */
             readonly calls_per_day: number | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             readonly created_at: string;
         };
         readonly ConfigListDoorsResponse: {
             readonly count: number;
-            readonly doors: readonly {
-                /** Format: uuid */
-                readonly id: string;
-                readonly key: string;
-                readonly reseller_id: string;
-                readonly merchant_id: string | null;
-                /** Format: uuid */
-                readonly template_id: string;
-                readonly origins: readonly string[];
-                readonly calls_per_address_hour: number;
-                readonly calls_per_origin_hour: number;
-                readonly calls_per_day: number | null;
-                /** Format: date-time */
-                readonly created_at: string;
-            }[];
+            readonly doors: readonly components["schemas"]["Door"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
         readonly ConfigPutSecretRequest: {
@@ -3420,516 +3429,965 @@ export interface components {
             readonly merchant_id?: string;
             readonly value: string;
         };
-        readonly ConfigPutSecretResponse: {
+        /** @description A credential of a merchant, or of a reseller; its value is never shown. */
+        readonly Secret: {
+            /**
+             * @description Its name: it is used as {{secrets.NAME}}.
+             * @example CRM_TOKEN
+             */
             readonly name: string;
+            /** @description Id of the reseller that owns it. */
             readonly reseller_id: string;
+            /** @description Id of the merchant that owns it; null: the reseller itself. */
             readonly merchant_id: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was written first.
+             */
             readonly created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When its value was written last.
+             */
             readonly updated_at: string;
         };
         readonly ConfigListSecretsResponse: {
             readonly count: number;
-            readonly secrets: readonly {
-                readonly name: string;
-                readonly reseller_id: string;
-                readonly merchant_id: string | null;
-                /** Format: date-time */
-                readonly created_at: string;
-                /** Format: date-time */
-                readonly updated_at: string;
-            }[];
+            readonly secrets: readonly components["schemas"]["Secret"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
+        /**
+         * @description Whether calls go over a number.
+         *
+         *     - `AVAILABLE`: Calls go over it.
+         *     - `IN_USE`: Calls go over it, and all its slots are taken at the moment.
+         *     - `DISABLED`: It takes no new calls.
+         * @enum {string}
+         */
+        readonly NumberStatus: "AVAILABLE" | "IN_USE" | "DISABLED";
         readonly NumbersCreateRequest: {
+            /**
+             * @description The number, E.164.
+             * @example +14155550100
+             */
             readonly phone_number: string;
-            /** @enum {unknown} */
-            readonly provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
-            /** @enum {unknown} */
-            readonly status?: "AVAILABLE" | "IN_USE" | "DISABLED";
+            /** @description The provider whose carrier account holds it. */
+            readonly provider: components["schemas"]["Provider"];
+            /**
+             * @description Whether calls go over it; IN_USE counts as AVAILABLE.
+             * @default AVAILABLE
+             */
+            readonly status?: components["schemas"]["NumberStatus"];
+            /**
+             * @description What it is for: calls come and go over numbers whose channel is voice only.
+             * @default voice
+             */
             readonly channel?: string;
+            /**
+             * @description How many calls it takes at once.
+             * @default 1
+             */
             readonly max_concurrent_calls?: number;
+            /** @description The reseller it is allotted to; null: the pool that all share. */
             readonly reseller_id?: string | null;
+            /** @description The merchant it is allotted to; null: all of its reseller's. */
             readonly merchant_id?: string | null;
+            /**
+             * Format: uuid
+             * @description The template that takes calls to it; null: the owner's configuration that takes inbound calls decides.
+             */
             readonly inbound_template_id?: string | null;
         };
-        readonly NumbersCreateResponse: {
-            /** Format: uuid */
+        /** @description An outbound number: the caller id of calls. People may call it too. */
+        readonly Number: {
+            /**
+             * Format: uuid
+             * @description Id of the number.
+             */
             readonly id: string;
+            /** @description The number, E.164. */
             readonly phone_number: string;
-            /** @enum {unknown} */
-            readonly provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
-            /** @enum {unknown} */
-            readonly status: "AVAILABLE" | "IN_USE" | "DISABLED";
+            /** @description The provider whose carrier account holds it. */
+            readonly provider: components["schemas"]["Provider"];
+            readonly status: components["schemas"]["NumberStatus"];
+            /** @description What it is for: calls come and go over numbers whose channel is voice only. */
             readonly channel: string;
+            /** @description How many calls it takes at once. */
             readonly max_concurrent_calls: number;
+            /** @description The reseller it is allotted to; null: the pool that all share. */
             readonly reseller_id: string | null;
+            /** @description The merchant it is allotted to; null: all of its reseller's. */
             readonly merchant_id: string | null;
+            /** @description The template that takes calls to it; null: the owner's configuration that takes inbound calls decides. */
             readonly inbound_template_id: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             readonly created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
             readonly updated_at: string;
         };
         readonly NumbersListResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly numbers: readonly {
-                /** Format: uuid */
-                readonly id: string;
-                readonly phone_number: string;
-                /** @enum {unknown} */
-                readonly provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
-                /** @enum {unknown} */
-                readonly status: "AVAILABLE" | "IN_USE" | "DISABLED";
-                readonly channel: string;
-                readonly max_concurrent_calls: number;
-                readonly reseller_id: string | null;
-                readonly merchant_id: string | null;
-                readonly inbound_template_id: string | null;
-                /** Format: date-time */
-                readonly created_at: string;
-                /** Format: date-time */
-                readonly updated_at: string;
-            }[];
+            /** @description The numbers. */
+            readonly numbers: readonly components["schemas"]["Number"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
-        readonly NumbersGetResponse: {
-            /** Format: uuid */
-            readonly id: string;
-            readonly phone_number: string;
-            /** @enum {unknown} */
-            readonly provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
-            /** @enum {unknown} */
-            readonly status: "AVAILABLE" | "IN_USE" | "DISABLED";
-            readonly channel: string;
-            readonly max_concurrent_calls: number;
-            readonly reseller_id: string | null;
-            readonly merchant_id: string | null;
-            readonly inbound_template_id: string | null;
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
-        };
         readonly NumbersUpdateRequest: {
-            /** @enum {unknown} */
-            readonly provider?: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
-            /** @enum {unknown} */
-            readonly status?: "AVAILABLE" | "DISABLED";
+            /** @description The provider whose carrier account holds it. */
+            readonly provider?: components["schemas"]["Provider"];
+            /** @description What it is for: calls come and go over numbers whose channel is voice only. */
             readonly channel?: string;
+            /** @description How many calls it takes at once. */
             readonly max_concurrent_calls?: number;
+            /** @description The reseller it is allotted to; null: the pool that all share. */
             readonly reseller_id?: string | null;
+            /** @description The merchant it is allotted to; null: all of its reseller's. */
             readonly merchant_id?: string | null;
+            /**
+             * Format: uuid
+             * @description The template that takes calls to it; null: the owner's configuration that takes inbound calls decides.
+             */
             readonly inbound_template_id?: string | null;
-        };
-        readonly NumbersUpdateResponse: {
-            /** Format: uuid */
-            readonly id: string;
-            readonly phone_number: string;
-            /** @enum {unknown} */
-            readonly provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
-            /** @enum {unknown} */
-            readonly status: "AVAILABLE" | "IN_USE" | "DISABLED";
-            readonly channel: string;
-            readonly max_concurrent_calls: number;
-            readonly reseller_id: string | null;
-            readonly merchant_id: string | null;
-            readonly inbound_template_id: string | null;
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
+            /**
+             * @description Whether calls go over it.
+             *
+             *     - `AVAILABLE`: Calls go over it.
+             *     - `DISABLED`: It takes no new calls.
+             * @enum {string}
+             */
+            readonly status?: "AVAILABLE" | "DISABLED";
         };
         readonly BlacklistAddRequest: {
+            /**
+             * @description The numbers, E.164.
+             * @example [
+             *       "+14155550123"
+             *     ]
+             */
             readonly phone_numbers: readonly string[];
+            /** @description Whose list. Left out: the asker's own; an admin's holds for every tenant. */
             readonly reseller_id?: string;
         };
         readonly BlacklistAddResponse: {
+            /** @description Numbers that were not on the list before. */
             readonly added: number;
+            /** @description Numbers that were. */
             readonly already_listed: number;
+            /** @description All of them as they are listed. */
             readonly phone_numbers: readonly string[];
         };
+        /** @description A number that must not be called. */
+        readonly BlacklistEntry: {
+            /** @description The number, E.164. */
+            readonly phone_number: string;
+            /** @description Whose list it is on; null: an admin listed it, and it holds for every tenant. */
+            readonly reseller_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it was listed.
+             */
+            readonly created_at: string;
+            /**
+             * @description Who listed it. Absent: somebody by POST /blacklist.
+             *
+             *     - `callee`: Whoever answered there asked not to be called again.
+             * @enum {string}
+             */
+            readonly source?: "callee";
+            /** @description Of a callee's wish: for which merchant it holds; null: for the reseller's own templates. */
+            readonly merchant_id?: string | null;
+            /**
+             * Format: uuid
+             * @description Of a callee's wish: the lead in whose conversation it was said.
+             */
+            readonly lead_id?: string;
+        };
         readonly BlacklistListResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly entries: readonly {
-                readonly phone_number: string;
-                readonly reseller_id: string | null;
-                /** Format: date-time */
-                readonly created_at: string;
-                /** @enum {unknown} */
-                readonly source?: "callee";
-                readonly merchant_id?: string | null;
-                /** Format: uuid */
-                readonly lead_id?: string;
-            }[];
+            /** @description The listed numbers. */
+            readonly entries: readonly components["schemas"]["BlacklistEntry"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
         readonly BlacklistRemoveRequest: {
+            /**
+             * @description The numbers, E.164.
+             * @example [
+             *       "+14155550123"
+             *     ]
+             */
             readonly phone_numbers: readonly string[];
+            /** @description Whose list. Left out: the asker's own; an admin's holds for every tenant. */
             readonly reseller_id?: string;
         };
-        readonly LeadsPushRequest: {
+        /**
+         * @description How a lead is reached.
+         *
+         *     - `TELEPHONY`: A phone call.
+         *     - `TELEPHONY_TEST`: A phone call that is marked as a test and left out of analytics.
+         *     - `RTC`: A session that a browser or an app joins, led by the template.
+         *     - `RTC_TEST`: The same, marked as a test and left out of analytics.
+         *     - `RTC_STREAM`: A session without template flow: speech is transcribed, and the client says by tts-speak what is spoken.
+         * @enum {string}
+         */
+        readonly ExecutionMode: "TELEPHONY" | "TELEPHONY_TEST" | "RTC" | "RTC_TEST" | "RTC_STREAM";
+        /** @description A lead to push. */
+        readonly PushLead: {
+            /**
+             * @description Your own name for this push: it comes back as order_id, also in the webhook. A tag, not a key: the same one again makes another lead, unless the configuration's duplicates says otherwise.
+             * @example order-4711
+             */
             readonly request_id: string;
+            /** @description Id of the template that leads the conversation. */
             readonly template_id: string;
-            /** @description At most 262144 bytes as JSON. */
+            /**
+             * @description The template's variables, and customer_mobile_number: the number to call, in E.164. At most 262144 bytes as JSON.
+             * @example {
+             *       "customer_mobile_number": "+14155550123",
+             *       "customer_name": "Ada Lovelace"
+             *     }
+             */
             readonly payload: {
                 readonly [key: string]: unknown;
             };
+            /** @description The reseller of the template. */
             readonly reseller_id: string;
+            /** @description The merchant of the template, where it has one. */
             readonly merchant_id?: string;
+            /**
+             * @description Where the finished lead is reported, by a signed POST (see the webhook lead.finished): https, or what the deployment allows.
+             * @example https://shop.example.com/webhooks/calls
+             */
             readonly reporting_webhook_url?: string;
-            /** @enum {unknown} */
-            readonly execution_mode?: "TELEPHONY" | "TELEPHONY_TEST" | "RTC" | "RTC_TEST" | "RTC_STREAM";
+            /**
+             * @description How the lead is reached.
+             * @default TELEPHONY
+             */
+            readonly execution_mode?: components["schemas"]["ExecutionMode"];
+            /**
+             * @description A playground run: left out of analytics, and configurations_override holds.
+             * @default false
+             */
             readonly is_playground?: boolean;
+            /**
+             * @description Fields of the template's configuration that are different for this lead; taken only where is_playground is true. At most 8192 bytes as JSON.
+             * @example {
+             *       "max_retry": 0
+             *     }
+             */
             readonly configurations_override?: {
                 readonly [key: string]: unknown;
             } | null;
         };
-        readonly LeadsPushResponse: {
-            /** @constant */
+        /** @description The answer to a push. */
+        readonly PushedLead: {
+            /**
+             * @description The lead waits to be called.
+             * @constant
+             */
             readonly status: "queued";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the lead.
+             */
             readonly lead_call_tracker_id: string;
+            /**
+             * @description The request_id of the push.
+             * @example order-4711
+             */
             readonly order_id: string;
+            /** @description What happened, for a person; also what of an override was left out. */
             readonly message: string;
+            /** @description true: the lead named is the first one of this request_id, by the configuration's duplicates, and none was made. */
             readonly duplicate?: boolean;
         };
-        readonly LeadsPushManyRequest: {
-            readonly request_id: string;
-            readonly template_id: string;
-            /** @description At most 262144 bytes as JSON. */
-            readonly payload: {
-                readonly [key: string]: unknown;
-            };
-            readonly reseller_id: string;
-            readonly merchant_id?: string;
-            readonly reporting_webhook_url?: string;
-            /** @enum {unknown} */
-            readonly execution_mode?: "TELEPHONY" | "TELEPHONY_TEST" | "RTC" | "RTC_TEST" | "RTC_STREAM";
-            readonly is_playground?: boolean;
-            readonly configurations_override?: {
-                readonly [key: string]: unknown;
-            } | null;
-        };
-        readonly LeadsPushManyResponse: {
+        /** @description What became of one row of a bulk push. */
+        readonly PushResult: {
+            /** @description The row's place among the rows, from 0. */
             readonly index: number;
-            /** @enum {unknown} */
+            /**
+             * @description - `queued`: A lead waits to be called.
+             *     - `refused`: No lead was made.
+             * @enum {string}
+             */
             readonly status: "queued" | "refused";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of the lead.
+             */
             readonly lead_call_tracker_id?: string;
+            /**
+             * @description The request_id of the push.
+             * @example order-4711
+             */
             readonly order_id?: string;
+            /** @description What happened, for a person; also what of an override was left out. */
             readonly message?: string;
+            /** @description true: the lead named is the first one of this request_id, by the configuration's duplicates, and none was made. */
             readonly duplicate?: boolean;
+            /** @description Of a refused row: the error code that a push of it alone would get. */
             readonly code?: string;
-            readonly errors?: readonly {
-                readonly path: string;
-                readonly message: string;
-            }[];
-            /** @description Of a refused row: the status that a push of it alone would have had. */
+            /** @description Of a refused row: what is wrong, by path. */
+            readonly errors?: readonly components["schemas"]["ValidationIssue"][];
+            /**
+             * @description Of a refused row: the status that a push of it alone would have had.
+             * @example 422
+             */
             readonly http_status?: number;
         };
+        /**
+         * @description Where a lead stands. FINISHED is final.
+         *
+         *     - `BACKLOG`: It waits for its first attempt, or for a client to join its session.
+         *     - `PROCESSING`: An attempt is under way: it is dialled, or in conversation.
+         *     - `RETRY`: An attempt failed; another one follows.
+         *     - `FINISHED`: It is over, and outcome says how.
+         * @enum {string}
+         */
+        readonly LeadStatus: "BACKLOG" | "PROCESSING" | "RETRY" | "FINISHED";
+        /** @description A lead in a list. */
+        readonly LeadSummary: {
+            /**
+             * Format: uuid
+             * @description Id of the lead: lead_call_tracker_id of its push.
+             */
+            readonly id: string;
+            /** @description Id of the reseller that owns it. */
+            readonly reseller_id: string;
+            /** @description Id of the merchant that owns it; null: the reseller itself. */
+            readonly merchant_id: string | null;
+            /** @description Name of the template. */
+            readonly template: string;
+            /**
+             * @description What the client named its push by (request_id).
+             * @example order-4711
+             */
+            readonly request_id: string;
+            readonly status: components["schemas"]["LeadStatus"];
+            /**
+             * @description Result of the call: an outcome word of the template, or one of the service's own (no_answer, busy, voicemail, customer_hangup, ABORTED, …). null: not known yet.
+             * @example confirmed
+             */
+            readonly outcome: string | null;
+            /** @description Attempts so far that count: those that dialled. */
+            readonly attempt_count: number;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
+            readonly updated_at: string;
+        };
         readonly LeadsListResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly leads: readonly {
-                /** Format: uuid */
-                readonly id: string;
-                readonly reseller_id: string;
-                readonly merchant_id: string | null;
-                readonly template: string;
-                readonly request_id: string;
-                /** @enum {unknown} */
-                readonly status: "BACKLOG" | "PROCESSING" | "RETRY" | "FINISHED";
-                readonly outcome: string | null;
-                readonly attempt_count: number;
-                /** Format: date-time */
-                readonly created_at: string;
-                /** Format: date-time */
-                readonly updated_at: string;
-            }[];
+            /** @description The leads, newest first. */
+            readonly leads: readonly components["schemas"]["LeadSummary"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
         readonly LeadsByRequestResponse: {
+            /**
+             * @description What the client named its push by (request_id).
+             * @example order-4711
+             */
             readonly request_id: string;
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly leads: readonly {
-                /** Format: uuid */
-                readonly id: string;
-                readonly reseller_id: string;
-                readonly merchant_id: string | null;
-                readonly template: string;
-                readonly request_id: string;
-                /** @enum {unknown} */
-                readonly status: "BACKLOG" | "PROCESSING" | "RETRY" | "FINISHED";
-                readonly outcome: string | null;
-                readonly attempt_count: number;
-                /** Format: date-time */
-                readonly created_at: string;
-                /** Format: date-time */
-                readonly updated_at: string;
-            }[];
+            /** @description The leads, newest first. */
+            readonly leads: readonly components["schemas"]["LeadSummary"][];
         };
-        readonly LeadsGetResponse: {
-            /** Format: uuid */
+        /** @description A lead with all that is known of it: one person to call, pushed by a client or made for an inbound call. */
+        readonly Lead: {
+            /**
+             * Format: uuid
+             * @description Id of the lead: lead_call_tracker_id of its push.
+             */
             readonly id: string;
+            /** @description Id of the reseller that owns it. */
             readonly reseller_id: string;
+            /** @description Id of the merchant that owns it; null: the reseller itself. */
             readonly merchant_id: string | null;
+            /** @description Name of the template. */
             readonly template: string;
-            /** Format: uuid */
-            readonly template_id: string;
+            /**
+             * @description What the client named its push by (request_id).
+             * @example order-4711
+             */
             readonly request_id: string;
-            /** @enum {unknown} */
-            readonly status: "BACKLOG" | "PROCESSING" | "RETRY" | "FINISHED";
+            readonly status: components["schemas"]["LeadStatus"];
+            /**
+             * @description Result of the call: an outcome word of the template, or one of the service's own (no_answer, busy, voicemail, customer_hangup, ABORTED, …). null: not known yet.
+             * @example confirmed
+             */
             readonly outcome: string | null;
+            /** @description Attempts so far that count: those that dialled. */
             readonly attempt_count: number;
+            /**
+             * Format: uuid
+             * @description Id of the template.
+             */
+            readonly template_id: string;
+            /** @description The carrier's id of the last call, or the name of the session's room; the key of its recording. null: nothing was dialled yet. */
             readonly call_id: string | null;
+            /**
+             * Format: date-time
+             * @description When the last call began; null: there was none.
+             */
             readonly call_initiated_time: string | null;
+            /**
+             * Format: date-time
+             * @description When the last call ended; null: it has not.
+             */
             readonly call_end_time: string | null;
+            /** @description Where the recording can be downloaded, with a token, one or two minutes after the call. null: there is none. */
             readonly recording_url: string | null;
+            /**
+             * @description What the calls of all attempts cost, in the deployment's currency (COST_CURRENCY); null: not known yet.
+             * @example 0.0345
+             */
             readonly cost: number | null;
-            /** @enum {unknown} */
-            readonly execution_mode: "TELEPHONY" | "TELEPHONY_TEST" | "RTC" | "RTC_TEST" | "RTC_STREAM";
-            /** @enum {unknown} */
+            readonly execution_mode: components["schemas"]["ExecutionMode"];
+            /**
+             * @description - `OUTBOUND`: We called.
+             *     - `INBOUND`: They called one of our numbers, or came through a door.
+             * @enum {string}
+             */
             readonly call_direction: "OUTBOUND" | "INBOUND";
+            /** @description The number that the last call came from; null: none yet. */
             readonly outbound_number_id: string | null;
+            /**
+             * @description Scores of the last conversation, by the names of the template's evaluators.
+             * @example {
+             *       "politeness": 8
+             *     }
+             */
             readonly trace_scores: {
                 readonly [key: string]: number;
             };
+            /** @description The variables of the push, with customer_mobile_number and reporting_webhook_url, and what pre-checks added. */
             readonly payload: {
                 readonly [key: string]: unknown;
             };
+            /** @description Details of the call, each where there is one: transcription (role, content), call_ended_by, hangup_source, node_traversal, variables, errors, pre_check_results, summary, evaluation_errors, cost_breakdown, do_not_call. */
             readonly metaData: {
                 readonly [key: string]: unknown;
             };
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             readonly created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
             readonly updated_at: string;
         };
-        readonly LeadsTimelineResponse: {
-            /** Format: uuid */
-            readonly lead_id: string;
-            readonly count: number;
-            readonly events: readonly {
-                /** Format: date-time */
-                readonly at: string;
-                /** @enum {unknown} */
-                readonly source: "leads" | "dialer" | "carrier" | "conversation" | "webhook";
-                readonly event: string;
-                readonly details: {
-                    readonly [key: string]: unknown;
-                };
-            }[];
-        };
-        readonly LeadsExplainResponse: {
-            /** Format: uuid */
-            readonly lead_id: string;
-            /** Format: date-time */
+        /** @description One recorded fact of a lead. */
+        readonly TimelineEvent: {
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             readonly at: string;
-            /** @enum {unknown} */
-            readonly status: "BACKLOG" | "PROCESSING" | "RETRY" | "FINISHED";
-            readonly eligible: boolean;
-            readonly next_eligible_at: string | null;
-            readonly summary: string;
-            readonly gates: readonly {
-                /** @enum {unknown} */
-                readonly gate: "status" | "phone_number" | "template" | "expiry" | "parked" | "due" | "former_call_open" | "callee_busy" | "callee_capped" | "deployment" | "merchant" | "spend_ceiling" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
-                /** @enum {unknown} */
-                readonly verdict: "pass" | "hold" | "drop" | "not_judged";
-                readonly detail: string;
-                readonly values: {
-                    readonly [key: string]: unknown;
-                };
-                readonly until: string | null;
-            }[];
+            /**
+             * @description Who recorded it.
+             *
+             *     - `leads`: The queue: push, claim, retry, end.
+             *     - `dialer`: The call, as we see it.
+             *     - `carrier`: The call, as the carrier reports it.
+             *     - `conversation`: What was said and decided.
+             *     - `webhook`: Reports to your server.
+             * @enum {string}
+             */
+            readonly source: "leads" | "dialer" | "carrier" | "conversation" | "webhook";
+            /**
+             * @description What happened, in one word.
+             * @example claimed
+             */
+            readonly event: string;
+            /** @description What else is known of it; its fields depend on the event. */
+            readonly details: {
+                readonly [key: string]: unknown;
+            };
         };
-        readonly WebhookDeliveriesResponse: {
-            readonly deliveries: readonly {
-                readonly id: string;
-                /** Format: uuid */
-                readonly lead_id: string;
-                readonly url: string;
-                /** @enum {unknown} */
-                readonly state: "pending" | "delivered" | "exhausted" | "refused";
-                readonly next_try_at: string | null;
-                /** Format: date-time */
-                readonly host_paused_until?: string;
-                readonly tries: readonly {
-                    /** Format: date-time */
-                    readonly at: string;
-                    readonly status: number | null;
-                    readonly error: string | null;
-                    readonly duration_ms: number;
-                }[];
-                /** Format: date-time */
-                readonly created_at: string;
-            }[];
-        };
-        readonly WebhookReplayResponse: {
-            readonly id: string;
-            /** Format: uuid */
+        readonly LeadsTimelineResponse: {
+            /** @description Id of the lead. */
             readonly lead_id: string;
+            /** @description Items in this answer. */
+            readonly count: number;
+            /** @description Everything recorded of the lead, the oldest first. */
+            readonly events: readonly components["schemas"]["TimelineEvent"][];
+        };
+        /** @description The verdict of one gate of admission. */
+        readonly Gate: {
+            /**
+             * @description Which gate, and what lets a lead through it.
+             *
+             *     - `status`: The lead waits in BACKLOG or RETRY.
+             *     - `phone_number`: It has a number to dial and a mode that the scheduler dials.
+             *     - `template`: Its template exists.
+             *     - `expiry`: It is younger than the template's max_age_seconds.
+             *     - `parked`: No technical fault keeps it from being dialled again and again, or it is time to try once more.
+             *     - `due`: Its due time has come.
+             *     - `former_call_open`: No former call to its number may still be live.
+             *     - `callee_busy`: No other call of its tenant with its number is under way.
+             *     - `callee_capped`: Its merchant's cap on calls per callee has room.
+             *     - `deployment`: The deployment is not paused.
+             *     - `merchant`: Its merchant is not paused.
+             *     - `spend_ceiling`: The spend ceilings of its merchant and reseller have room for its worst case.
+             *     - `template_active`: Its template is switched on.
+             *     - `configuration`: Its template has a configuration.
+             *     - `calling_enabled`: The configuration's enable_calling.
+             *     - `window`: The calling window is open, long enough to ring.
+             *     - `blacklist`: The number is not on the blacklist, or the blacklist is not enforced.
+             *     - `international`: A number in the callee's country exists, where international calls are off.
+             *     - `line`: A slot of a usable number is free.
+             *     - `rate_limit`: The configuration's rate limit has room.
+             *     - `carrier_limit`: The carrier account's calls per second have room, and the carrier takes calls.
+             * @enum {string}
+             */
+            readonly gate: "status" | "phone_number" | "template" | "expiry" | "parked" | "due" | "former_call_open" | "callee_busy" | "callee_capped" | "deployment" | "merchant" | "spend_ceiling" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
+            /**
+             * @description - `pass`: It lets the lead through.
+             *     - `hold`: The lead waits.
+             *     - `drop`: The lead ends without a call.
+             *     - `not_judged`: It can not or need not be judged; detail says why.
+             * @enum {string}
+             */
+            readonly verdict: "pass" | "hold" | "drop" | "not_judged";
+            /** @description A sentence for a person. */
+            readonly detail: string;
+            /** @description The figures behind the verdict; they depend on the gate. */
+            readonly values: {
+                readonly [key: string]: unknown;
+            };
+            /**
+             * Format: date-time
+             * @description From when it may let the lead through; null: it does already, or the time is unknown.
+             */
+            readonly until: string | null;
+        };
+        /** @description Why a lead has not been called yet: every gate as the scheduler judges it. */
+        readonly Explanation: {
+            /**
+             * Format: uuid
+             * @description Id of the lead.
+             */
+            readonly lead_id: string;
+            /**
+             * Format: date-time
+             * @description The instant that this is judged for.
+             */
+            readonly at: string;
+            readonly status: components["schemas"]["LeadStatus"];
+            /** @description true: the next pass of the scheduler claims the lead. */
+            readonly eligible: boolean;
+            /**
+             * Format: date-time
+             * @description The first instant at which, as things stand, every gate passes; null: a person must act first, or the lead will not be called.
+             */
+            readonly next_eligible_at: string | null;
+            /** @description The answer in a sentence. */
+            readonly summary: string;
+            /** @description Every gate, in the order in which they are judged. */
+            readonly gates: readonly components["schemas"]["Gate"][];
+        };
+        /**
+         * @description Where a delivery stands.
+         *
+         *     - `pending`: It is on its way: the next try comes.
+         *     - `delivered`: Your server took it (2xx).
+         *     - `exhausted`: It was given up after the last try.
+         *     - `refused`: It ended by a 410, or by an address that is not allowed.
+         * @enum {string}
+         */
+        readonly DeliveryState: "pending" | "delivered" | "exhausted" | "refused";
+        /** @description One try of a delivery. */
+        readonly DeliveryTry: {
+            /**
+             * Format: date-time
+             * @description When it was sent.
+             */
+            readonly at: string;
+            /**
+             * @description The HTTP status of the answer; null: there was none.
+             * @example 200
+             */
+            readonly status: number | null;
+            /** @description Why it failed, where it was not the status. */
+            readonly error: string | null;
+            /** @description How long it took, milliseconds. */
+            readonly duration_ms: number;
+        };
+        /** @description The report of a finished lead on its way to your server. */
+        readonly Delivery: {
+            /** @description Id of the delivery: the webhook-id of its requests. */
+            readonly id: string;
+            /**
+             * Format: uuid
+             * @description The lead that it reports.
+             */
+            readonly lead_id: string;
+            /** @description Where it is sent. */
             readonly url: string;
-            /** @enum {unknown} */
-            readonly state: "pending" | "delivered" | "exhausted" | "refused";
+            readonly state: components["schemas"]["DeliveryState"];
+            /**
+             * Format: date-time
+             * @description When the next try comes; null: none does.
+             */
             readonly next_try_at: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Its host failed too often in a row and is paused until then, as the answering process sees it; no try is spent meanwhile.
+             */
             readonly host_paused_until?: string;
-            readonly tries: readonly {
-                /** Format: date-time */
-                readonly at: string;
-                readonly status: number | null;
-                readonly error: string | null;
-                readonly duration_ms: number;
-            }[];
-            /** Format: date-time */
+            /** @description Every try so far, the oldest first. */
+            readonly tries: readonly components["schemas"]["DeliveryTry"][];
+            /**
+             * Format: date-time
+             * @description When the lead finished.
+             */
             readonly created_at: string;
         };
-        readonly LeadsJoinResponse: {
-            /** @enum {unknown} */
+        readonly WebhookDeliveriesResponse: {
+            /** @description Its deliveries. */
+            readonly deliveries: readonly components["schemas"]["Delivery"][];
+        };
+        /** @description How a client joins the session of a lead. */
+        readonly JoinedSession: {
+            /**
+             * @description How the media travel.
+             *
+             *     - `livekit`: A LiveKit room: url is its server's, token its access token.
+             *     - `websocket`: Our own WebSocket at url, opened with the subprotocols callagent.session and the token.
+             * @enum {string}
+             */
             readonly transport: "livekit" | "websocket";
+            /** @description Where the client connects. */
             readonly url: string;
+            /** @description What it connects with, for one use. */
             readonly token: string;
+            /** @description Name of the session's room: the lead's call_id. */
             readonly room_name: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Until when the token can be used.
+             */
             readonly expires_at: string;
         };
-        readonly LeadsJoinLinkResponse: {
+        /** @description A page on which a person joins a session. */
+        readonly JoinLink: {
+            /** @description Address of the page; whoever has it can join. */
             readonly url: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Until when the session can be joined.
+             */
             readonly expires_at: string;
         };
         readonly LeadsSpeakRequest: {
+            /**
+             * @description What is spoken.
+             * @example One moment, please.
+             */
             readonly text: string;
+            /** @description Your name for it, by which the session's socket says what became of it. Left out: one is given. */
             readonly utterance_id?: string;
+            /**
+             * @description true: what is being spoken gives way, and what waits.
+             * @default false
+             */
             readonly interrupt?: boolean;
+            /** @description A voice that the speech model knows. Left out: the template's. */
             readonly voice?: string;
         };
-        readonly LeadsSpeakResponse: {
-            /** @enum {unknown} */
+        /** @description What became of a request to speak. */
+        readonly SpokenStatus: {
+            /**
+             * @description - `queued`: It is spoken after what was queued before, or at once with interrupt.
+             * @enum {string}
+             */
             readonly status: "queued";
+            /** @description Its name on the session's socket. */
             readonly utterance_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was queued.
+             */
             readonly at: string;
         };
         readonly LeadsAbortRequest: {
+            /** @description The leads to abort. */
             readonly leads: readonly {
+                /** @description Id of the lead: lead_call_tracker_id of its push. */
                 readonly lead_id: string;
+                /**
+                 * @description Why, for the audit log and the lead's record.
+                 * @example order cancelled
+                 */
                 readonly cancellation_reason: string;
             }[];
         };
+        /** @description What became of one lead that was to be aborted. */
+        readonly AbortResult: {
+            /** @description The lead_id of the item. */
+            readonly id: string;
+            /**
+             * @description - `success`: The lead is aborted: it was waiting.
+             *     - `already_aborted`: It was FINISHED before.
+             *     - `processing`: It is being dialled or in conversation, and can't be aborted.
+             *     - `error`: It was not found, or the item is not valid; see message.
+             * @enum {string}
+             */
+            readonly status: "success" | "already_aborted" | "processing" | "error";
+            /** @description The same in words. */
+            readonly message: string;
+        };
         readonly LeadsAbortResponse: {
-            readonly leads: readonly {
-                readonly id: string;
-                /** @enum {unknown} */
-                readonly status: "success" | "already_aborted" | "processing" | "error";
-                readonly message: string;
-            }[];
+            /** @description One result for each item, in their order. */
+            readonly leads: readonly components["schemas"]["AbortResult"][];
         };
         readonly LeadsResumeRequest: {
+            /** @description The leads to try now; left out: all parked leads of template_id. */
             readonly lead_ids?: readonly string[];
+            /** @description The template whose parked leads are tried now, 10,000 at most. */
             readonly template_id?: string;
         };
         readonly LeadsResumeResponse: {
+            /** @description Leads that are due now; one that was not parked, or is being tried, is not counted. */
             readonly resumed: number;
+            /** @description true: there are others; ask again. */
             readonly more: boolean;
         };
+        /**
+         * @description What became of an inbound call.
+         *
+         *     - `ACCEPTED`: It was answered; its lead says how it went.
+         *     - `REJECTED`: It was refused, with a message where the configuration has one.
+         *     - `REDIRECTED`: It was handed to the configuration's inbound_redirect_number.
+         * @enum {string}
+         */
+        readonly InboundVerdict: "ACCEPTED" | "REJECTED" | "REDIRECTED";
+        /** @description A call of a person to one of our numbers. */
+        readonly InboundCall: {
+            /**
+             * Format: uuid
+             * @description Id of the inbound call.
+             */
+            readonly id: string;
+            /** @description Over which provider it came. */
+            readonly provider: components["schemas"]["Provider"];
+            /** @description The carrier's id of the call. */
+            readonly call_id: string;
+            /** @description Who called; null: the caller withheld the number. */
+            readonly caller_number: string | null;
+            /** @description Which number was called. */
+            readonly called_number: string;
+            /** @description Id of that number; null: it is none of ours. */
+            readonly number_id: string | null;
+            /** @description The number's reseller; null: it has no owner. */
+            readonly reseller_id: string | null;
+            /** @description The number's merchant; null: it has none. */
+            readonly merchant_id: string | null;
+            /** @description The template that leads its conversation; null: there is none. */
+            readonly template_id: string | null;
+            /** @description null: there is none yet. */
+            readonly verdict: components["schemas"]["InboundVerdict"] | null;
+            /**
+             * @description Why it was blocked; null: it was not.
+             * @enum {string|null}
+             */
+            readonly reason: "unknown_number" | "no_template" | "template_inactive" | "inbound_disabled" | "outside_window" | "blacklisted" | "rate_limited" | "spend_ceiling" | "unavailable" | null;
+            /** @description Its lead; null: it was not accepted. */
+            readonly lead_id: string | null;
+            /**
+             * Format: date-time
+             * @description When it came.
+             */
+            readonly created_at: string;
+        };
         readonly DialerInboundCallsResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly inbound_calls: readonly {
-                /** Format: uuid */
-                readonly id: string;
-                /** @enum {unknown} */
-                readonly provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
-                readonly call_id: string;
-                readonly caller_number: string | null;
-                readonly called_number: string;
-                readonly number_id: string | null;
-                readonly reseller_id: string | null;
-                readonly merchant_id: string | null;
-                readonly template_id: string | null;
-                readonly verdict: ("ACCEPTED" | "REJECTED" | "REDIRECTED") | null;
-                readonly reason: ("unknown_number" | "no_template" | "template_inactive" | "inbound_disabled" | "outside_window" | "blacklisted" | "rate_limited" | "spend_ceiling" | "unavailable") | null;
-                readonly lead_id: string | null;
-                /** Format: date-time */
-                readonly created_at: string;
-            }[];
+            /** @description The calls, newest first. */
+            readonly inbound_calls: readonly components["schemas"]["InboundCall"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
-        readonly LeadsSummaryResponse: {
-            /** Format: date-time */
+        /** @description Figures of the leads of a period, without test and playground leads. */
+        readonly Summary: {
+            /**
+             * Format: date-time
+             * @description The period's beginning, inclusive.
+             */
             readonly from: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The period's end, exclusive.
+             */
             readonly to: string;
+            /**
+             * @description Currency of every cost, ISO 4217.
+             * @example USD
+             */
             readonly cost_currency: string;
+            /** @description Leads created in the period. */
             readonly leads: number;
+            /** @description Those of them that are FINISHED. */
             readonly finished: number;
+            /** @description Calls that were placed. */
             readonly attempts: number;
+            /** @description Calls that a person answered. */
             readonly answered: number;
+            /** @description Average length of the answered calls, seconds; null without any. */
             readonly average_talk_seconds: number | null;
+            /** @description What the calls cost, in cost_currency. */
             readonly cost: number;
+            /** @description Leads that finished with one of the template's own outcome words: the conversation reached a decision. */
             readonly decided: number;
+            /** @description Leads whose callee asked not to be called again. Absent: a version before 0.3.0 counted. */
             readonly do_not_call?: number;
+            /**
+             * @description Share of the finished leads that were decided, and not by a refusal, 0 to 1; null without any.
+             * @example 0.42
+             */
             readonly success_rate: number | null;
+            /**
+             * @description Leads by status.
+             * @example {
+             *       "FINISHED": 15,
+             *       "BACKLOG": 2
+             *     }
+             */
             readonly by_status: {
                 readonly [key: string]: number;
             };
+            /**
+             * @description Leads by outcome.
+             * @example {
+             *       "confirmed": 12,
+             *       "no_answer": 3
+             *     }
+             */
             readonly by_outcome: {
                 readonly [key: string]: number;
             };
+            /** @description The same for each template, the one with most leads first; at most 500 are listed, the totals are of all. */
             readonly templates: readonly {
-                /** Format: uuid */
+                /**
+                 * Format: uuid
+                 * @description Id of the template.
+                 */
                 readonly template_id: string;
+                /** @description Name of the template. */
                 readonly template: string;
+                /** @description Leads created in the period. */
                 readonly leads: number;
+                /** @description Those of them that are FINISHED. */
                 readonly finished: number;
+                /** @description Calls that were placed. */
                 readonly attempts: number;
+                /** @description Calls that a person answered. */
                 readonly answered: number;
+                /** @description Average length of the answered calls, seconds; null without any. */
                 readonly average_talk_seconds: number | null;
+                /** @description What the calls cost, in cost_currency. */
                 readonly cost: number;
+                /** @description Leads that finished with one of the template's own outcome words: the conversation reached a decision. */
                 readonly decided: number;
+                /** @description Leads whose callee asked not to be called again. Absent: a version before 0.3.0 counted. */
                 readonly do_not_call?: number;
+                /**
+                 * @description Share of the finished leads that were decided, and not by a refusal, 0 to 1; null without any.
+                 * @example 0.42
+                 */
                 readonly success_rate: number | null;
+                /**
+                 * @description Leads by outcome.
+                 * @example {
+                 *       "confirmed": 12,
+                 *       "no_answer": 3
+                 *     }
+                 */
                 readonly by_outcome: {
                     readonly [key: string]: number;
                 };
             }[];
         };
+        /** @description A delivery with its owner. */
+        readonly ListedDelivery: {
+            /** @description Id of the delivery: the webhook-id of its requests. */
+            readonly id: string;
+            /**
+             * Format: uuid
+             * @description The lead that it reports.
+             */
+            readonly lead_id: string;
+            /** @description Where it is sent. */
+            readonly url: string;
+            readonly state: components["schemas"]["DeliveryState"];
+            /**
+             * Format: date-time
+             * @description When the next try comes; null: none does.
+             */
+            readonly next_try_at: string | null;
+            /**
+             * Format: date-time
+             * @description Its host failed too often in a row and is paused until then, as the answering process sees it; no try is spent meanwhile.
+             */
+            readonly host_paused_until?: string;
+            /** @description Every try so far, the oldest first. */
+            readonly tries: readonly components["schemas"]["DeliveryTry"][];
+            /**
+             * Format: date-time
+             * @description When the lead finished.
+             */
+            readonly created_at: string;
+            /** @description Id of the reseller that owns it. */
+            readonly reseller_id: string;
+            /** @description Id of the merchant that owns it; null: the reseller itself. */
+            readonly merchant_id: string | null;
+        };
         readonly WebhookListResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly deliveries: readonly {
-                readonly id: string;
-                /** Format: uuid */
-                readonly lead_id: string;
-                readonly url: string;
-                /** @enum {unknown} */
-                readonly state: "pending" | "delivered" | "exhausted" | "refused";
-                readonly next_try_at: string | null;
-                /** Format: date-time */
-                readonly host_paused_until?: string;
-                readonly tries: readonly {
-                    /** Format: date-time */
-                    readonly at: string;
-                    readonly status: number | null;
-                    readonly error: string | null;
-                    readonly duration_ms: number;
-                }[];
-                /** Format: date-time */
-                readonly created_at: string;
-                readonly reseller_id: string;
-                readonly merchant_id: string | null;
-            }[];
+            /** @description The deliveries, newest first. */
+            readonly deliveries: readonly components["schemas"]["ListedDelivery"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
         readonly WebhookSecretResponse: {
+            /** @description What webhooks are signed with (Standard Webhooks): whsec_ and the key in base64. Keep it secret. */
             readonly secret: string;
         };
         readonly WebhookRotateSecretRequest: {
+            /** @description The reseller whose secret it is, or whose merchant's. */
             readonly reseller_id: string;
+            /** @description The merchant whose secret it is. Left out: the reseller's own. */
             readonly merchant_id?: string;
         };
         readonly WebhookRotateSecretResponse: {
+            /** @description What webhooks are signed with (Standard Webhooks): whsec_ and the key in base64. Keep it secret. */
             readonly secret: string;
+            /**
+             * Format: date-time
+             * @description Until when the secret before signs beside it; null: there was none.
+             */
             readonly previous_valid_until: string | null;
         };
     };
@@ -3960,7 +4418,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["AuthLoginResponse"];
+                    readonly "application/json": components["schemas"]["Session"];
                 };
             };
             /** @description A failure */
@@ -4020,7 +4478,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["AuthChangePasswordResponse"];
+                    readonly "application/json": components["schemas"]["Session"];
                 };
             };
             /** @description A failure */
@@ -4053,7 +4511,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["AuthIssueS2sResponse"];
+                    readonly "application/json": components["schemas"]["IssuedToken"];
                 };
             };
             /** @description A failure */
@@ -4070,11 +4528,23 @@ export interface operations {
     readonly "auth.listS2s": {
         readonly parameters: {
             readonly query?: {
+                /**
+                 * @description Only tokens of this role.
+                 *
+                 *     - `reseller`: One reseller with all its merchants.
+                 *     - `merchant`: One merchant.
+                 *     - `user`: One merchant: reads, pushes and aborts.
+                 */
                 readonly role?: "reseller" | "merchant" | "user";
+                /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
+                /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
+                /** @description Only tokens that this person or token issued. */
                 readonly issued_by?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -4106,10 +4576,12 @@ export interface operations {
     readonly "auth.revokeS2s": {
         readonly parameters: {
             readonly query?: {
+                /** @description true: what it gave access to goes on working. */
                 readonly keep_issued?: boolean;
             };
             readonly header?: never;
             readonly path: {
+                /** @description Id of the token. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4137,13 +4609,21 @@ export interface operations {
     readonly "auth.listUsers": {
         readonly parameters: {
             readonly query?: {
-                readonly role?: "admin" | "reseller" | "merchant" | "user";
+                /** @description Only users of this role. */
+                readonly role?: components["schemas"]["Role"];
+                /** @description Only the user with this address. */
                 readonly email?: string;
+                /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
+                /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
+                /** @description Only users that can log in, or only the others. */
                 readonly is_active?: boolean;
+                /** @description Only those whose access this token or user gave. */
                 readonly access_given_by?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -4191,7 +4671,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["AuthCreateUserResponse"];
+                    readonly "application/json": components["schemas"]["User"];
                 };
             };
             /** @description A failure */
@@ -4210,6 +4690,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the user. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4222,7 +4703,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["AuthGetUserResponse"];
+                    readonly "application/json": components["schemas"]["User"];
                 };
             };
             /** @description A failure */
@@ -4241,6 +4722,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the user. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4257,7 +4739,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["AuthUpdateUserResponse"];
+                    readonly "application/json": components["schemas"]["User"];
                 };
             };
             /** @description A failure */
@@ -4276,6 +4758,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the user. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4303,12 +4786,19 @@ export interface operations {
     readonly "auth.listAudit": {
         readonly parameters: {
             readonly query?: {
+                /** @description Only this. What was done, as <kind of thing>.<done>: token.issued, user.updated, lead.aborted, and the like. */
                 readonly action?: string;
+                /** @description Only what was done to the thing with this id. */
                 readonly subject?: string;
+                /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
+                /** @description Only what was created at this time or later. */
                 readonly from?: string;
+                /** @description Only what was created before this time. */
                 readonly to?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -4340,9 +4830,13 @@ export interface operations {
     readonly "merchants.listResellers": {
         readonly parameters: {
             readonly query?: {
+                /** @description Only those whose name begins so, upper and lower case alike. */
                 readonly name?: string;
+                /** @description Only those that are switched on, or only the others. */
                 readonly is_active?: boolean;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -4390,7 +4884,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["MerchantsCreateResellerResponse"];
+                    readonly "application/json": components["schemas"]["Reseller"];
                 };
             };
             /** @description A failure */
@@ -4409,6 +4903,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the reseller. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4421,7 +4916,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["MerchantsGetResellerResponse"];
+                    readonly "application/json": components["schemas"]["Reseller"];
                 };
             };
             /** @description A failure */
@@ -4440,6 +4935,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the reseller. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4456,7 +4952,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["MerchantsUpdateResellerResponse"];
+                    readonly "application/json": components["schemas"]["Reseller"];
                 };
             };
             /** @description A failure */
@@ -4475,6 +4971,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the reseller. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4502,10 +4999,15 @@ export interface operations {
     readonly "merchants.list": {
         readonly parameters: {
             readonly query?: {
+                /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
+                /** @description Only those whose name begins so, upper and lower case alike. */
                 readonly name?: string;
+                /** @description Only those that are switched on, or only the others. */
                 readonly is_active?: boolean;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -4553,7 +5055,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["MerchantsCreateResponse"];
+                    readonly "application/json": components["schemas"]["Merchant"];
                 };
             };
             /** @description A failure */
@@ -4572,6 +5074,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the merchant. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4584,7 +5087,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["MerchantsGetResponse"];
+                    readonly "application/json": components["schemas"]["Merchant"];
                 };
             };
             /** @description A failure */
@@ -4603,6 +5106,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the merchant. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4619,7 +5123,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["MerchantsUpdateResponse"];
+                    readonly "application/json": components["schemas"]["Merchant"];
                 };
             };
             /** @description A failure */
@@ -4638,6 +5142,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the merchant. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4667,6 +5172,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the merchant. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4683,7 +5189,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["MerchantsPauseResponse"];
+                    readonly "application/json": components["schemas"]["Merchant"];
                 };
             };
             /** @description A failure */
@@ -4702,6 +5208,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the merchant. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -4714,7 +5221,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["MerchantsResumeResponse"];
+                    readonly "application/json": components["schemas"]["Merchant"];
                 };
             };
             /** @description A failure */
@@ -4743,7 +5250,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["MerchantsDeploymentResponse"];
+                    readonly "application/json": components["schemas"]["Deployment"];
                 };
             };
             /** @description A failure */
@@ -4776,7 +5283,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["MerchantsPauseDeploymentResponse"];
+                    readonly "application/json": components["schemas"]["Deployment"];
                 };
             };
             /** @description A failure */
@@ -4805,7 +5312,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["MerchantsResumeDeploymentResponse"];
+                    readonly "application/json": components["schemas"]["Deployment"];
                 };
             };
             /** @description A failure */
@@ -4823,10 +5330,14 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly name?: string;
+                /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
+                /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
                 readonly is_active?: boolean;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -4986,7 +5497,9 @@ export interface operations {
     readonly "config.listVersions": {
         readonly parameters: {
             readonly query?: {
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5023,7 +5536,9 @@ export interface operations {
                 readonly reseller_id?: string;
                 readonly template_id?: string;
                 readonly merchant_id?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5184,9 +5699,13 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly template_id?: string;
+                /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
+                /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5224,7 +5743,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["ConfigCreateDoorRequest"];
+                readonly "application/json": components["schemas"]["NewDoor"];
             };
         };
         readonly responses: {
@@ -5234,7 +5753,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ConfigCreateDoorResponse"];
+                    readonly "application/json": components["schemas"]["Door"];
                 };
             };
             /** @description A failure */
@@ -5298,7 +5817,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ConfigPutSecretResponse"];
+                    readonly "application/json": components["schemas"]["Secret"];
                 };
             };
             /** @description A failure */
@@ -5348,9 +5867,13 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly name?: string;
+                /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
+                /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5382,12 +5905,19 @@ export interface operations {
     readonly "numbers.list": {
         readonly parameters: {
             readonly query?: {
-                readonly provider?: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
-                readonly status?: "AVAILABLE" | "IN_USE" | "DISABLED";
+                /** @description Only numbers of this provider. */
+                readonly provider?: components["schemas"]["Provider"];
+                /** @description Only numbers with this status. */
+                readonly status?: components["schemas"]["NumberStatus"];
+                /** @description Only this number, E.164. */
                 readonly phone_number?: string;
+                /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
+                /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5435,7 +5965,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["NumbersCreateResponse"];
+                    readonly "application/json": components["schemas"]["Number"];
                 };
             };
             /** @description A failure */
@@ -5454,6 +5984,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the number. */
                 readonly number_id: string;
             };
             readonly cookie?: never;
@@ -5466,7 +5997,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["NumbersGetResponse"];
+                    readonly "application/json": components["schemas"]["Number"];
                 };
             };
             /** @description A failure */
@@ -5483,10 +6014,12 @@ export interface operations {
     readonly "numbers.update": {
         readonly parameters: {
             readonly query?: {
+                /** @description true: although it is in a call; live calls finish, and it takes no new ones. */
                 readonly force?: boolean;
             };
             readonly header?: never;
             readonly path: {
+                /** @description Id of the number. */
                 readonly number_id: string;
             };
             readonly cookie?: never;
@@ -5503,7 +6036,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["NumbersUpdateResponse"];
+                    readonly "application/json": components["schemas"]["Number"];
                 };
             };
             /** @description A failure */
@@ -5520,10 +6053,12 @@ export interface operations {
     readonly "numbers.remove": {
         readonly parameters: {
             readonly query?: {
+                /** @description true: although it is in a call; live calls finish, and it takes no new ones. */
                 readonly force?: boolean;
             };
             readonly header?: never;
             readonly path: {
+                /** @description Id of the number. */
                 readonly number_id: string;
             };
             readonly cookie?: never;
@@ -5551,8 +6086,11 @@ export interface operations {
     readonly "blacklist.list": {
         readonly parameters: {
             readonly query?: {
+                /** @description Only this number, E.164. */
                 readonly phone_number?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5648,17 +6186,29 @@ export interface operations {
     readonly "leads.list": {
         readonly parameters: {
             readonly query?: {
-                readonly status?: "BACKLOG" | "PROCESSING" | "RETRY" | "FINISHED";
+                /** @description Only leads that stand here. */
+                readonly status?: components["schemas"]["LeadStatus"];
+                /** @description Only leads with this outcome. */
                 readonly outcome?: string;
+                /** @description Only what belongs to this template. */
                 readonly template_id?: string;
+                /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
-                readonly mode?: "TELEPHONY" | "TELEPHONY_TEST" | "RTC" | "RTC_TEST" | "RTC_STREAM";
+                /** @description Only leads that are reached this way. */
+                readonly mode?: components["schemas"]["ExecutionMode"];
+                /** @description Only what was created at this time or later. */
                 readonly from?: string;
+                /** @description Only what was created before this time. */
                 readonly to?: string;
+                /** @description Only leads with this phone number, E.164. */
                 readonly phone?: string;
+                /** @description Whether playground and test leads are in the list too. */
                 readonly include_test?: boolean;
+                /** @description true: only leads that technical faults keep from being dialled; false: only the others. */
                 readonly parked?: boolean;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5691,6 +6241,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
+                /** @description Names this push: sent again with the same key within 24 hours, it makes nothing twice and gets the first answer. Use a new key for each push. */
                 readonly "Idempotency-Key"?: string;
             };
             readonly path?: never;
@@ -5698,7 +6249,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["LeadsPushRequest"];
+                readonly "application/json": components["schemas"]["PushLead"];
             };
         };
         readonly responses: {
@@ -5710,7 +6261,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["LeadsPushResponse"];
+                    readonly "application/json": components["schemas"]["PushedLead"];
                 };
             };
             /** @description A failure */
@@ -5728,6 +6279,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
+                /** @description Names this push: sent again with the same key within 24 hours, it makes nothing twice and gets the first answer. Use a new key for each push. It holds for each row in its place. */
                 readonly "Idempotency-Key"?: string;
             };
             readonly path?: never;
@@ -5736,7 +6288,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/x-ndjson": string;
-                readonly "application/json": readonly components["schemas"]["LeadsPushManyRequest"][];
+                readonly "application/json": readonly components["schemas"]["PushLead"][];
             };
         };
         readonly responses: {
@@ -5749,7 +6301,7 @@ export interface operations {
                 };
                 content: {
                     readonly "application/x-ndjson": string;
-                    readonly "application/json": readonly components["schemas"]["LeadsPushManyResponse"][];
+                    readonly "application/json": readonly components["schemas"]["PushResult"][];
                 };
             };
             /** @description A failure */
@@ -5768,6 +6320,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description The request_id of the push. */
                 readonly request_id: string;
             };
             readonly cookie?: never;
@@ -5799,6 +6352,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the lead: lead_call_tracker_id of its push. */
                 readonly lead_id: string;
             };
             readonly cookie?: never;
@@ -5811,7 +6365,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["LeadsGetResponse"];
+                    readonly "application/json": components["schemas"]["Lead"];
                 };
             };
             /** @description A failure */
@@ -5830,6 +6384,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the lead: lead_call_tracker_id of its push. */
                 readonly lead_id: string;
             };
             readonly cookie?: never;
@@ -5859,10 +6414,12 @@ export interface operations {
     readonly "leads.explain": {
         readonly parameters: {
             readonly query?: {
+                /** @description The instant to judge for. Left out: now. */
                 readonly at?: string;
             };
             readonly header?: never;
             readonly path: {
+                /** @description Id of the lead: lead_call_tracker_id of its push. */
                 readonly lead_id: string;
             };
             readonly cookie?: never;
@@ -5875,7 +6432,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["LeadsExplainResponse"];
+                    readonly "application/json": components["schemas"]["Explanation"];
                 };
             };
             /** @description A failure */
@@ -5894,6 +6451,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the lead: lead_call_tracker_id of its push. */
                 readonly lead_id: string;
             };
             readonly cookie?: never;
@@ -5925,6 +6483,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the lead: lead_call_tracker_id of its push. */
                 readonly lead_id: string;
             };
             readonly cookie?: never;
@@ -5937,7 +6496,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["WebhookReplayResponse"];
+                    readonly "application/json": components["schemas"]["Delivery"];
                 };
             };
             /** @description A failure */
@@ -5956,6 +6515,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the lead: lead_call_tracker_id of its push. */
                 readonly lead_id: string;
             };
             readonly cookie?: never;
@@ -5968,7 +6528,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["LeadsJoinResponse"];
+                    readonly "application/json": components["schemas"]["JoinedSession"];
                 };
             };
             /** @description A failure */
@@ -5987,6 +6547,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the lead: lead_call_tracker_id of its push. */
                 readonly lead_id: string;
             };
             readonly cookie?: never;
@@ -5999,7 +6560,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["LeadsJoinLinkResponse"];
+                    readonly "application/json": components["schemas"]["JoinLink"];
                 };
             };
             /** @description A failure */
@@ -6018,6 +6579,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the lead: lead_call_tracker_id of its push. */
                 readonly lead_id: string;
             };
             readonly cookie?: never;
@@ -6034,7 +6596,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["LeadsSpeakResponse"];
+                    readonly "application/json": components["schemas"]["SpokenStatus"];
                 };
             };
             /** @description A failure */
@@ -6118,10 +6680,13 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
+                /** @description One range of bytes, like bytes=0-65535; several are answered with the whole file. */
                 readonly Range?: string;
+                /** @description The ETag of the file that the part is of; another file is sent whole. */
                 readonly "If-Range"?: string;
             };
             readonly path: {
+                /** @description The call_id of the lead. */
                 readonly call_sid: string;
             };
             readonly cookie?: never;
@@ -6172,12 +6737,19 @@ export interface operations {
     readonly "dialer.inboundCalls": {
         readonly parameters: {
             readonly query?: {
+                /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
+                /** @description Only what belongs to this template. */
                 readonly template_id?: string;
-                readonly verdict?: "ACCEPTED" | "REJECTED" | "REDIRECTED";
+                /** @description Only calls with this verdict. */
+                readonly verdict?: components["schemas"]["InboundVerdict"];
+                /** @description Only what was created at this time or later. */
                 readonly from?: string;
+                /** @description Only what was created before this time. */
                 readonly to?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -6209,9 +6781,13 @@ export interface operations {
     readonly "leads.summary": {
         readonly parameters: {
             readonly query?: {
+                /** @description The period's beginning, inclusive. Left out: 30 days before its end. */
                 readonly from?: string;
+                /** @description The period's end, exclusive. Left out: now. */
                 readonly to?: string;
+                /** @description Only what belongs to this template. */
                 readonly template_id?: string;
+                /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
             };
             readonly header?: never;
@@ -6226,7 +6802,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["LeadsSummaryResponse"];
+                    readonly "application/json": components["schemas"]["Summary"];
                 };
             };
             /** @description A failure */
@@ -6243,10 +6819,15 @@ export interface operations {
     readonly "webhook.list": {
         readonly parameters: {
             readonly query?: {
-                readonly state?: "pending" | "delivered" | "exhausted" | "refused";
+                /** @description Only deliveries that stand here. */
+                readonly state?: components["schemas"]["DeliveryState"];
+                /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
+                /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -6278,7 +6859,9 @@ export interface operations {
     readonly "webhook.secret": {
         readonly parameters: {
             readonly query: {
+                /** @description The reseller whose secret it is, or whose merchant's. */
                 readonly reseller_id: string;
+                /** @description The merchant whose secret it is. Left out: the reseller's own. */
                 readonly merchant_id?: string;
             };
             readonly header?: never;

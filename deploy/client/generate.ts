@@ -45,7 +45,7 @@ async function render(): Promise<string> {
       ],
     ),
   );
-  return `${HEAD}\n${astToString(await openapiTS({ ...document, paths } as unknown as OpenAPI3, { immutable: true }))}`;
+  return `${HEAD}\n${astToString(await openapiTS({ ...document, paths } as unknown as OpenAPI3, { immutable: true, defaultNonNullable: false }))}`;
 }
 
 await runCommand(SDK_TYPES, async ({ values: { check } }) => {

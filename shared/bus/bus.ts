@@ -1,8 +1,9 @@
 import type { CallingOptions, Context, Service, ServiceBroker, ServiceSchema } from "moleculer";
 import type { Contracts, ServiceName } from "../contracts/index.ts";
 import { contractOf, contracts } from "../contracts/index.ts";
-import type { ActionContract, Static, TSchema } from "../contracts/define.ts";
+import { READERS_KEYWORDS, type ActionContract, type Static, type TSchema } from "../contracts/define.ts";
 import type { By } from "../contracts/records/identity.ts";
+import { isRecord } from "../json.ts";
 import { depsOf, type ProcessDeps } from "../process/process-deps.ts";
 import { trustOf } from "./bus-trust.ts";
 import { drainOf } from "./drain.ts";
@@ -204,6 +205,23 @@ function sendable(self: Service, action: string, answer: unknown): unknown {
 
 type ActionHandlers = Record<string, (params: unknown, handling: Handling) => unknown>;
 
+const FOR_READERS: ReadonlySet<string> = new Set(["title", "description", "examples", ...READERS_KEYWORDS]);
+const isSchemaMap = (word: string): boolean => word === "properties" || word === "patternProperties";
+const entriesWith = (value: object, map: (inner: unknown) => unknown): object =>
+  Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, map(inner)]));
+
+/** A schema without what is for readers only: Moleculer sends each node the schemas of all actions of all others. */
+export function checkedPart(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(checkedPart);
+  if (!isRecord(schema)) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([word, inner]) => {
+      if (FOR_READERS.has(word)) return [];
+      return [[word, isSchemaMap(word) && isRecord(inner) ? entriesWith(inner, checkedPart) : checkedPart(inner)]];
+    }),
+  );
+}
+
 /** The actions of a contract for Moleculer; each admits its caller before anything is done. */
 const actionsOf = (
   name: ServiceName,
@@ -213,7 +231,7 @@ const actionsOf = (
     Object.entries<ActionContract>(contracts[name].actions).map(([action, contract]) => [
       action,
       {
-        params: contract.params as Record<string, never>,
+        params: checkedPart(contract.params) as Record<string, never>,
         since: contract.since,
         async handler(this: Service, ctx: Context<unknown, object>) {
           const full = `${name}.${action}`;

@@ -1,33 +1,60 @@
 import {
   action,
+  described,
+  describedAs,
+  Id,
   IsoTime,
-  Json,
+  Label,
+  named,
   NOT_BLANK,
   Nothing,
   Nullable,
   Strict,
   Text,
   Type,
-  type Static,
-  Id,
   UpTo,
-  Label,
+  valued,
+  type Static,
 } from "./define.ts";
-import { By, NextCursor, OwnerFilter, PageParams, ROLES } from "./records/identity.ts";
+import { AuditAction, auditList, MAX_DETAILS } from "./requests/audit-requests.ts";
+import { AskerKind, By, Count, NextCursor, OwnerFilter, PageParams, RoleEnum, Stamps } from "./records/identity.ts";
 
-const User = Type.Object({
-  id: Id,
+const ofUser = {
+  email: described(
+    "The e-mail address that the person logs in with.",
+    Type.String({ minLength: 3, maxLength: 254, format: "email" }),
+    {
+      example: "you@example.com",
+    },
+  ),
+  role: described("What the person may do.", RoleEnum),
+  reseller_id: described("The reseller whose things the person sees; null for admins.", Nullable(Text(64))),
+  merchant_id: described(
+    "The merchant whose things the person sees; null for admins and resellers.",
+    Nullable(Text(64)),
+  ),
+  is_active: described("false: the person can't log in.", Type.Boolean()),
+};
+const shown = describedAs(ofUser, {
+  id: described("Id of the user.", Id),
   email: UpTo(254),
-  role: Type.Enum([...ROLES]),
+  role: RoleEnum,
   reseller_id: Nullable(Id),
 });
+const User = named("LoggedInUser", "Who logged in.", Type.Object(shown));
 
 /** Who issued a token or gave a user its password. */
-const Issuer = Type.Object({ kind: Type.Enum(["user", "s2s"]), id: Id });
+const Issuer = named(
+  "Issuer",
+  "The person or token that gave an access.",
+  Type.Object({ kind: AskerKind, id: described("Its id.", Id) }),
+);
 
 /** A password to be set: some characters of it are no blanks. */
 const Password = Type.String({ minLength: 12, maxLength: 1024, pattern: NOT_BLANK });
-const Email = Type.String({ minLength: 3, maxLength: 254, format: "email" });
+const FirstPassword = described("The password; it is never shown again.", Password, {
+  example: "a long first password",
+});
 
 /** The password of a user that exists: what is wrong about it is said by INVALID_CREDENTIALS. */
 const GivenPassword = Type.String({ minLength: 1, maxLength: 1024 });
@@ -35,65 +62,72 @@ const GivenPassword = Type.String({ minLength: 1, maxLength: 1024 });
 const BearerToken = Type.String({ minLength: 1, maxLength: 8192 });
 
 /** A person with a login. Roles: an admin has no reseller, a reseller no merchant, merchant and user have both. The password is never returned. */
-export const UserRecord = Type.Object({
-  id: Id,
-  email: UpTo(254),
-  role: Type.Enum([...ROLES]),
-  reseller_id: Nullable(Id),
-  merchant_id: Nullable(Id),
-  is_active: Type.Boolean(),
-  created_at: IsoTime,
-  updated_at: IsoTime,
-  /** Who made the user or set its password last, other than the user itself. Absent: unknown. */
-  access_given_by: Type.Optional(Issuer),
-});
+export const UserRecord = named(
+  "User",
+  "A person with a log-in.",
+  Type.Object(
+    describedAs(ofUser, {
+      ...shown,
+      merchant_id: Nullable(Id),
+      is_active: Type.Boolean(),
+      ...Stamps,
+      access_given_by: Type.Optional(
+        described("Who made the user or set its password last, other than the user itself. Absent: unknown.", Issuer),
+      ),
+    }),
+  ),
+);
 export type UserRecord = Static<typeof UserRecord>;
 
-const TokenRole = Type.Enum(["reseller", "merchant", "user"]);
+const TokenRole = valued(["reseller", "merchant", "user"], {
+  reseller: "One reseller with all its merchants.",
+  merchant: "One merchant.",
+  user: "One merchant: reads, pushes and aborts.",
+});
+const ofToken = {
+  name: described("What it is for; the audit log shows it.", Label(200), { example: "order system" }),
+  role: described("What whoever has it may do.", TokenRole),
+  reseller_id: described("The reseller that it works for.", Text(64)),
+  merchant_id: described("The merchant that it works for; null for role reseller.", Nullable(Id)),
+};
 
 /** A server-to-server token as it is listed: `prefix` is the part by which a person knows it again; the token itself is not stored. */
-export const S2sTokenRecord = Type.Object({
-  id: Id,
-  prefix: UpTo(32),
-  name: UpTo(200),
-  role: TokenRole,
-  reseller_id: Id,
-  merchant_id: Nullable(Id),
-  created_at: IsoTime,
-  last_seen_at: Nullable(IsoTime),
-  expires_at: IsoTime,
-  revoked_at: Nullable(IsoTime),
-  issued_by: Type.Optional(Issuer),
-  /** The token with whose revocation this one was revoked. */
-  revoked_with: Type.Optional(Id),
-});
+export const S2sTokenRecord = named(
+  "Token",
+  "A server-to-server token, without the token itself, which is not stored.",
+  Type.Object(
+    describedAs(ofToken, {
+      id: described("Id of the token.", Id),
+      prefix: described("Its beginning, by which a person knows it again.", UpTo(32)),
+      name: UpTo(200),
+      role: TokenRole,
+      reseller_id: Id,
+      merchant_id: Nullable(Id),
+      created_at: described("When it was issued.", IsoTime),
+      last_seen_at: described("When it was used last, within minutes; null: never.", Nullable(IsoTime)),
+      expires_at: described("Until when it works.", IsoTime),
+      revoked_at: described("When it was revoked; null: it was not.", Nullable(IsoTime)),
+      issued_by: Type.Optional(described("Who issued it. Absent: unknown.", Issuer)),
+      revoked_with: Type.Optional(described("Id of the token with whose revocation this one was revoked.", Id)),
+    }),
+  ),
+);
 export type S2sTokenRecord = Static<typeof S2sTokenRecord>;
 
-/** What was done, as `<kind of thing>.<done>`: `token.issued`, `token.used`, `token.revoked`, `user.created`, `user.updated`, `user.deleted`, `lead.aborted`,
- *  `blacklist.added`, `blacklist.removed`, `configuration.created`, `configuration.updated`, `configuration.deleted`,
- *  `merchant.created`, `merchant.deleted`, `reseller.created`, `reseller.deleted`, `webhook_secret.read`, `user.logged_in`, `user.logged_out`, `user.password_changed`, `recording.downloaded`, `delivery.replayed`,
- *  `number.created`, `number.updated`, `number.allotted` and `number.withdrawn` (for whom it is allotted to, and taken from), `number.deleted`, and the like for other things. */
-const AuditAction = Type.String({ pattern: "^[a-z0-9_]{1,32}\\.[a-z0-9_]{1,32}$" });
-
-/** Most keys of an entry's details. */
-const MAX_DETAILS = 50;
-
-/** An entry of the audit log: actor, action and resource, and its owner (null: none). */
-export const AuditRecord = Type.Object({
-  id: Id,
-  actor: Type.Object({ kind: Type.Enum(["user", "s2s"]), id: Id, role: Type.Enum([...ROLES]) }),
-  action: UpTo(65),
-  subject: UpTo(200),
-  reseller_id: Nullable(Id),
-  merchant_id: Nullable(Id),
-  details: Json,
-  at: IsoTime,
-});
-export type AuditRecord = Static<typeof AuditRecord>;
-
 /** What a log-in gives. */
-export const LoggedIn = Type.Object({ access_token: UpTo(4096), token_type: Type.Literal("bearer"), user: User });
+export const LoggedIn = named(
+  "Session",
+  "A session of a person.",
+  Type.Object({
+    access_token: described("A JWT for the header Authorization: Bearer, for minutes; then log in again.", UpTo(4096)),
+    token_type: described("What kind of token it is.", Type.Literal("bearer")),
+    user: described("Who logged in.", User),
+  }),
+);
 export type LoggedIn = Static<typeof LoggedIn>;
+
+const UserId = described("Id of the user.", Text(64));
+const GivenBy = "Only those whose access this token or user gave.";
 
 /** Identity: users, tokens of programs, and the audit log of both. */
 export const auth = {
@@ -102,8 +136,8 @@ export const auth = {
     /** E-mail and password for a short-lived JWT. INVALID_CREDENTIALS says no more than that. `address`: the client's, as the gateway sees it. */
     login: action(
       Strict({
-        email: Email,
-        password: GivenPassword,
+        email: ofUser.email,
+        password: described("The password.", GivenPassword),
         address: Type.Optional(Text(64)),
       }),
       LoggedIn,
@@ -117,8 +151,8 @@ export const auth = {
     changePassword: action(
       Strict({
         token: BearerToken,
-        current_password: GivenPassword,
-        new_password: Password,
+        current_password: described("The password until now.", GivenPassword),
+        new_password: described("The password from now on; another one.", Password),
         address: Type.Optional(Text(64)),
       }),
       LoggedIn,
@@ -128,78 +162,99 @@ export const auth = {
     issueS2s: action(
       Strict({
         by: By,
-        name: Label(200),
-        role: TokenRole,
-        reseller_id: Text(64),
-        merchant_id: Type.Optional(Text(64)),
+        ...ofToken,
+        merchant_id: Type.Optional(
+          described("The merchant that it works for; needed for roles merchant and user.", Text(64)),
+        ),
       }),
-      Type.Object({
-        token: UpTo(200),
-        name: UpTo(200),
-        role: UpTo(16),
-        reseller_id: Id,
-        merchant_id: Nullable(Id),
-        created_at: IsoTime,
-      }),
+      named(
+        "IssuedToken",
+        "A new server-to-server token; it is shown this once.",
+        Type.Object(
+          describedAs(ofToken, {
+            token: described("The token, for the header Authorization: Bearer. Store it as a secret.", UpTo(200)),
+            name: UpTo(200),
+            role: UpTo(16),
+            reseller_id: Id,
+            merchant_id: Nullable(Id),
+            created_at: described("When it was issued.", IsoTime),
+          }),
+        ),
+      ),
     ),
     /** Tokens of the asker's scope, revoked and expired ones too. */
     listS2s: action(
       Strict({
         by: By,
-        role: Type.Optional(TokenRole),
-        issued_by: Type.Optional(Text(64)),
+        role: Type.Optional(described("Only tokens of this role.", TokenRole)),
+        issued_by: Type.Optional(described("Only tokens that this person or token issued.", Text(64))),
         ...OwnerFilter,
         ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), s2s_tokens: Type.Array(S2sTokenRecord), next_cursor: NextCursor }),
+      Type.Object({
+        count: Count,
+        s2s_tokens: described("The tokens.", Type.Array(S2sTokenRecord)),
+        next_cursor: NextCursor,
+      }),
     ),
     /**
      * Revokes a token for good, on every node within 5 s, and with it what it gave access to: the tokens it issued and the users it made or whose password
      * it set, and theirs; not with `keep_issued`. Idempotent. TOKEN_NOT_FOUND when it is unknown or foreign.
      */
-    revokeS2s: action(Strict({ by: By, id: Text(64), keep_issued: Type.Optional(Type.Boolean()) }), Nothing),
+    revokeS2s: action(
+      Strict({
+        by: By,
+        id: described("Id of the token.", Text(64)),
+        keep_issued: Type.Optional(
+          described("true: what it gave access to goes on working.", Type.Boolean(), { default: false }),
+        ),
+      }),
+      Nothing,
+    ),
     /** FORBIDDEN outside the asker's reseller and for the role admin; VALIDATION_FAILED, EMAIL_EXISTS, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, BUSY. */
     createUser: action(
       Strict({
         by: By,
-        email: Email,
-        password: Password,
-        role: Type.Enum([...ROLES]),
-        reseller_id: Type.Optional(Nullable(Text(64))),
-        merchant_id: Type.Optional(Nullable(Text(64))),
+        email: ofUser.email,
+        password: FirstPassword,
+        role: ofUser.role,
+        reseller_id: Type.Optional(ofUser.reseller_id),
+        merchant_id: Type.Optional(ofUser.merchant_id),
       }),
       UserRecord,
     ),
     listUsers: action(
       Strict({
         by: By,
-        role: Type.Optional(Type.Enum([...ROLES])),
-        email: Type.Optional(Type.String({ minLength: 1, maxLength: 254 })),
+        role: Type.Optional(described("Only users of this role.", RoleEnum)),
+        email: Type.Optional(
+          described("Only the user with this address.", Type.String({ minLength: 1, maxLength: 254 })),
+        ),
         ...OwnerFilter,
-        is_active: Type.Optional(Type.Boolean()),
-        access_given_by: Type.Optional(Text(64)),
+        is_active: Type.Optional(described("Only users that can log in, or only the others.", Type.Boolean())),
+        access_given_by: Type.Optional(described(GivenBy, Text(64))),
         ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), users: Type.Array(UserRecord), next_cursor: NextCursor }),
+      Type.Object({
+        count: Count,
+        users: described("The users.", Type.Array(UserRecord)),
+        next_cursor: NextCursor,
+      }),
     ),
     /** USER_NOT_FOUND when it is unknown or foreign. */
-    getUser: action(Strict({ by: By, id: Text(64) }), UserRecord),
+    getUser: action(Strict({ by: By, id: UserId }), UserRecord),
     /** A new password and switching off end the user's access tokens. As createUser; FORBIDDEN for one's own password, RESOURCE_IN_USE for the last active admin. */
     updateUser: action(
       Strict({
         by: By,
-        id: Text(64),
-        email: Type.Optional(Email),
-        password: Type.Optional(Password),
-        role: Type.Optional(Type.Enum([...ROLES])),
-        reseller_id: Type.Optional(Nullable(Text(64))),
-        merchant_id: Type.Optional(Nullable(Text(64))),
-        is_active: Type.Optional(Type.Boolean()),
+        id: UserId,
+        ...Type.Partial(Type.Object(ofUser)).properties,
+        password: Type.Optional(described("A new password; it ends all sessions of the user.", Password)),
       }),
       UserRecord,
     ),
     /** USER_NOT_FOUND when it is unknown or foreign, FORBIDDEN by role, RESOURCE_IN_USE for the last active admin. */
-    deleteUser: action(Strict({ by: By, id: Text(64) }), Nothing),
+    deleteUser: action(Strict({ by: By, id: UserId }), Nothing),
     /** The identity behind a bearer token; UNAUTHENTICATED otherwise, also when its user, merchant or reseller is switched off or gone.
      *  The gateway may cache the answer for less than 5 s from asking. `proof`: the answer is to hold auth's signature, which gateways of 0.2.0 do not know. */
     identify: action(Strict({ token: BearerToken, proof: Type.Optional(Type.Boolean()) }), By),
@@ -217,18 +272,7 @@ export const auth = {
       Nothing,
     ),
     /** Entries of the asker's reseller (an admin: all), newest first; `from` inclusive, `to` exclusive. */
-    listAudit: action(
-      Strict({
-        by: By,
-        action: Type.Optional(AuditAction),
-        subject: Type.Optional(Text(200)),
-        reseller_id: Type.Optional(Text(64)),
-        from: Type.Optional(IsoTime),
-        to: Type.Optional(IsoTime),
-        ...PageParams,
-      }),
-      Type.Object({ count: Type.Integer(), entries: Type.Array(AuditRecord), next_cursor: NextCursor }),
-    ),
+    listAudit: action(...auditList),
   },
   events: {},
 };

@@ -1,26 +1,62 @@
-import { action, E164, IsoTime, Nothing, Nullable, Strict, Text, Type, type Static, Id, UpTo, Uuid } from "./define.ts";
-import { By, NextCursor, PageParams } from "./records/identity.ts";
+import {
+  action,
+  described,
+  E164,
+  Id,
+  IsoTime,
+  named,
+  Nothing,
+  Nullable,
+  Strict,
+  Text,
+  Type,
+  UpTo,
+  Uuid,
+  valued,
+  type Static,
+} from "./define.ts";
+import { By, Count, NextCursor, PageParams } from "./records/identity.ts";
 
-/** A listed number. `reseller_id` null: listed by an admin, holds for every tenant. `source` callee: whoever answers there asked not to be called again, in the conversation of `lead_id`;
- *  that holds for its merchant (`merchant_id` null: for the reseller's own templates). Absent: somebody listed it. */
-export const BlacklistEntry = Type.Object({
-  phone_number: UpTo(32),
-  reseller_id: Nullable(Id),
-  created_at: IsoTime,
-  source: Type.Optional(Type.Enum(["callee"])),
-  merchant_id: Type.Optional(Nullable(Id)),
-  lead_id: Type.Optional(Uuid),
-});
+/** A listed number. */
+export const BlacklistEntry = named(
+  "BlacklistEntry",
+  "A number that must not be called.",
+  Type.Object({
+    phone_number: described("The number, E.164.", UpTo(32)),
+    reseller_id: described(
+      "Whose list it is on; null: an admin listed it, and it holds for every tenant.",
+      Nullable(Id),
+    ),
+    created_at: described("When it was listed.", IsoTime),
+    source: Type.Optional(
+      described(
+        "Who listed it. Absent: somebody by POST /blacklist.",
+        valued(["callee"], { callee: "Whoever answered there asked not to be called again." }),
+      ),
+    ),
+    merchant_id: Type.Optional(
+      described(
+        "Of a callee's wish: for which merchant it holds; null: for the reseller's own templates.",
+        Nullable(Id),
+      ),
+    ),
+    lead_id: Type.Optional(described("Of a callee's wish: the lead in whose conversation it was said.", Uuid)),
+  }),
+);
 export type BlacklistEntry = Static<typeof BlacklistEntry>;
 
 /** Numbers of one change. */
 const MAX_WRITTEN = 10_000;
 
-/** Parameters of add and remove. `reseller_id`: the owner of the list; absent: the asker's own, an admin's holds for every tenant. */
+/** Parameters of add and remove. */
 const written = {
   by: By,
-  phone_numbers: Type.Array(Text(32), { minItems: 1, maxItems: MAX_WRITTEN }),
-  reseller_id: Type.Optional(Text(64)),
+  phone_numbers: described("The numbers, E.164.", Type.Array(Text(32), { minItems: 1, maxItems: MAX_WRITTEN }), {
+    example: ["+14155550123"],
+  }),
+  reseller_id: Type.Optional(
+    described("Whose list. Left out: the asker's own; an admin's holds for every tenant.", Text(64)),
+  ),
 };
 
 /** Numbers that must not be called. */
@@ -32,17 +68,25 @@ export const blacklist = {
     add: action(
       Strict(written),
       Type.Object({
-        added: Type.Integer(),
-        already_listed: Type.Integer(),
-        phone_numbers: Type.Array(E164, { maxItems: MAX_WRITTEN }),
+        added: described("Numbers that were not on the list before.", Type.Integer({ minimum: 0 })),
+        already_listed: described("Numbers that were.", Type.Integer({ minimum: 0 })),
+        phone_numbers: described("All of them as they are listed.", Type.Array(E164, { maxItems: MAX_WRITTEN })),
       }),
     ),
     /** Lifts numbers; those not listed are passed over. INVALID_PHONE_NUMBER lists every bad one and lifts none; BLACKLIST_ENTRY_NOT_FOUND when none of
      *  them is on the list; FORBIDDEN when one of them is listed by an admin only. */
     remove: action(Strict(written), Nothing),
     list: action(
-      Strict({ by: By, phone_number: Type.Optional(Text(32)), ...PageParams }),
-      Type.Object({ count: Type.Integer(), entries: Type.Array(BlacklistEntry), next_cursor: NextCursor }),
+      Strict({
+        by: By,
+        phone_number: Type.Optional(described("Only this number, E.164.", Text(32), { example: "+14155550123" })),
+        ...PageParams,
+      }),
+      Type.Object({
+        count: Count,
+        entries: described("The listed numbers.", Type.Array(BlacklistEntry)),
+        next_cursor: NextCursor,
+      }),
     ),
     /** Internal: for each pair whether it is listed, in order. `merchant_id`: whose call it would be (null: the reseller's own template), so that what callees asked of it counts; absent: that is not asked. */
     check: action(

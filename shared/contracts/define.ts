@@ -31,6 +31,51 @@ export const action = <P extends TSchema, R extends TSchema>(
 export const Strict = <T extends TProperties>(properties: T): TObject<T> =>
   Type.Object(properties, { additionalProperties: false });
 
+/** What a reader is told of a field beside its meaning. `default`: what holds where it is left out; a fact, which no check fills in. */
+export interface Told {
+  default?: string | number | boolean | readonly unknown[];
+  example?: unknown;
+}
+
+/** A copy of a schema with more keywords; the marks that the library hides in it stay. */
+function withKeywords<T extends TSchema>(schema: T, keywords: Record<string, unknown>): T {
+  const hidden = Object.entries(Object.getOwnPropertyDescriptors(schema)).filter(([, mark]) => !mark.enumerable);
+  return Object.defineProperties({ ...schema, ...keywords }, Object.fromEntries(hidden));
+}
+
+/**
+ * A schema with what it means: for readers of the OpenAPI document and of /docs, which show it; no check looks at it, and it does not travel on the bus.
+ * Every field of the REST API has one (test/gateway/docs/described-fields.test.ts).
+ */
+export const described = <T extends TSchema>(text: string, schema: T, told: Told = {}): T =>
+  withKeywords(schema, {
+    description: text,
+    ...(told.default === undefined ? {} : { "x-default": told.default }),
+    ...(told.example === undefined ? {} : { examples: [told.example] }),
+  });
+
+/** A schema that stands once in the OpenAPI document, under this name, and is referred to elsewhere. */
+export const named = <T extends TSchema>(title: string, about: string, schema: T): T =>
+  withKeywords(schema, { title, "x-about": about });
+
+/** A closed set of values with the meaning of each. */
+export const valued = <const V extends string>(values: readonly V[], meanings: Record<V, string>) =>
+  Type.Enum([...values], { "x-meanings": meanings });
+
+/** Fields that mean what the fields of the same names in `as` do, unless they say it themselves. */
+export const describedAs = <T extends TProperties>(as: TProperties, fields: T): T => ({
+  ...fields,
+  ...Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) => {
+      const text = as[name] && "description" in as[name] ? as[name].description : undefined;
+      return typeof text !== "string" || "description" in field ? [] : [[name, described(text, field)]];
+    }),
+  ),
+});
+
+/** Keywords of these schemas that are for readers, and no part of JSON Schema. */
+export const READERS_KEYWORDS = ["x-default", "x-about", "x-meanings"] as const;
+
 /** A value or null. */
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 

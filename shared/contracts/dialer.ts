@@ -17,8 +17,7 @@ import { AttemptFacts, CARRIER_ENDS, HangupSource } from "./records/attempt.ts";
 import { CalleeCap } from "./merchants.ts";
 import { MAX_TRANSFER_NUMBERS, ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { EngineEnum } from "./records/models.ts";
-import { By, NextCursor, PageParams } from "./records/identity.ts";
-import { InboundCallRecord, InboundVerdictEnum } from "./records/inbound.ts";
+import { inboundCallList } from "./records/inbound.ts";
 import { EXECUTION_MODES } from "./records/lead.ts";
 import { SpendCeilings, SpendRoomAsked, SpendRooms } from "./records/spend.ts";
 import { RECORDING_PLACES, RECORDING_STATES } from "./records/recording-states.ts";
@@ -246,18 +245,7 @@ export const dialer = {
       timeout_ms: 25_000,
     }),
     /** Inbound calls of the asker's numbers, accepted and blocked, newest first; `from` inclusive, `to` exclusive, by created_at. */
-    inboundCalls: action(
-      Strict({
-        by: By,
-        merchant_id: Type.Optional(Text(64)),
-        template_id: Type.Optional(Text(64)),
-        verdict: Type.Optional(InboundVerdictEnum),
-        from: Type.Optional(IsoTime),
-        to: Type.Optional(IsoTime),
-        ...PageParams,
-      }),
-      Type.Object({ count: Type.Integer(), inbound_calls: Type.Array(InboundCallRecord), next_cursor: NextCursor }),
-    ),
+    inboundCalls: action(...inboundCallList),
     /** Internal, before the lead's scope is checked by its owner: where the recording of a carrier's call is; null: no call has this name. `key` is in the local folder or in the
      *  bucket (`where`), null while it is nowhere yet. */
     recordingOf: action(

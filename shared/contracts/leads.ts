@@ -1,32 +1,19 @@
-import { action, E164, IsoTime, Json, Nullable, Strict, Text, Type, Uuid, Id, UpTo } from "./define.ts";
+import { action, described, E164, Id, IsoTime, Json, Nullable, Strict, Text, Type, UpTo, Uuid } from "./define.ts";
 import { AttemptFacts, CostItem, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./records/recording-states.ts";
-import { By, NextCursor, PageParams } from "./records/identity.ts";
+import { By } from "./records/identity.ts";
 import { Explanation } from "./records/explanation.ts";
-import {
-  AttemptPlan,
-  ClaimedLead,
-  DueLead,
-  EXECUTION_MODES,
-  LEAD_STATUSES,
-  LeadRecord,
-  LeadSummary,
-  QueueHead,
-} from "./records/lead.ts";
+import { AttemptPlan, ClaimedLead, DueLead, LeadRecord, LeadStatusEnum, QueueHead } from "./records/lead.ts";
 import { DoorKey, DoorVariables, JoinedSession, JoinLink, SpeakFields, SpokenStatus } from "./records/session.ts";
 import { BatchKey, IdempotencyKey, PushInput } from "./records/pushed-lead.ts";
-import { Pushed, PushOutcome, Reached, Summary, TimelineEvent } from "./records/lead-views.ts";
+import { Pushed, PushOutcome, Reached } from "./records/lead-views.ts";
+import { abort, leadList, leadsOfRequest, OneLead, resume, summaryOf, timeline } from "./requests/lead-requests.ts";
 
 const AttemptLease = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
 const Seen = { lead_id: Uuid, due_at: IsoTime };
-const AbortedLead = Strict({ lead_id: Text(64), cancellation_reason: Text(2000) });
-const ABORT_STATUSES = ["success", "already_aborted", "processing", "error"] as const;
 const Done = Type.Object({ done: Type.Boolean() });
 const Renewed = Type.Object({ done: Type.Boolean(), outcome: Type.Optional(Nullable(UpTo(64))) });
-const Period = { from: Type.Optional(IsoTime), to: Type.Optional(IsoTime) };
-const Owned = { template_id: Type.Optional(Text(64)), merchant_id: Type.Optional(Text(64)) };
-const Summaries = { count: Type.Integer(), leads: Type.Array(LeadSummary) };
 const Lease = Type.Integer({ minimum: 1, maximum: 20_000 });
 
 /** Leads: queue, state machine, record. A transition answers `done`: false when the race was lost, which is no error. */
@@ -40,49 +27,38 @@ export const leads = {
     /** Many pushes, each row judged by itself; `results` in the rows' order. A refused row has the code and errors that push would fail with; the key holds for
      *  each row in its place. `replayed`: every row that is queued was so before. */
     pushMany: action(
-      Strict({ by: By, rows: Type.Array(Type.Unknown(), { maxItems: 500 }), idempotency_key: Type.Optional(BatchKey) }),
-      Type.Object({ results: Type.Array(PushOutcome), replayed: Type.Optional(Type.Boolean()) }),
+      Strict({
+        by: By,
+        rows: described("The leads to push.", Type.Array(Type.Unknown(), { maxItems: 500 })),
+        idempotency_key: Type.Optional(BatchKey),
+      }),
+      Type.Object({
+        results: described("One result for each row, in their order.", Type.Array(PushOutcome)),
+        replayed: Type.Optional(Type.Boolean()),
+      }),
       { timeout_ms: 30_000 },
     ),
     /** LEAD_NOT_FOUND when it is unknown or foreign. */
-    get: action(Strict({ by: By, lead_id: Text(64) }), LeadRecord),
+    get: action(Strict(OneLead), LeadRecord),
     /** Newest first: a page where a `limit` is named, else the newest 1,000, or as many as fit into a message. LEAD_NOT_FOUND: there is none in the asker's scope. */
-    byRequest: action(
-      Strict({ by: By, request_id: Text(200), ...PageParams }),
-      Type.Object({ request_id: UpTo(200), ...Summaries, next_cursor: Type.Optional(NextCursor) }),
-    ),
+    byRequest: action(...leadsOfRequest),
     /** Newest first; `from` inclusive, `to` exclusive, by created_at. Without include_test no playground and test leads. INVALID_PHONE_NUMBER. */
-    list: action(
-      Strict({
-        by: By,
-        status: Type.Optional(Type.Enum([...LEAD_STATUSES])),
-        outcome: Type.Optional(Text(64)),
-        mode: Type.Optional(Type.Enum([...EXECUTION_MODES])),
-        phone: Type.Optional(Text(32)),
-        ...Owned,
-        ...Period,
-        include_test: Type.Optional(Type.Boolean()),
-        /** Only leads that technical faults keep from being dialled, or only the others. */
-        parked: Type.Optional(Type.Boolean()),
-        ...PageParams,
-      }),
-      Type.Object({ ...Summaries, next_cursor: NextCursor }),
-    ),
+    list: action(...leadList),
     /** Everything recorded of a lead, in order of time. LEAD_NOT_FOUND. */
-    timeline: action(
-      Strict({ by: By, lead_id: Text(64) }),
-      Type.Object({ lead_id: Uuid, count: Type.Integer(), events: Type.Array(TimelineEvent) }),
-    ),
+    timeline: action(...timeline),
     /** Figures of the leads created in a period, test and playground leads left out: `from` inclusive, default 30 days before `to`; `to` exclusive, default now.
      *  VALIDATION_FAILED for more than 366 days. */
-    summary: action(Strict({ by: By, ...Owned, ...Period }), Summary, { timeout_ms: 20_000 }),
+    summary: action(...summaryOf, { timeout_ms: 20_000 }),
     /** Why a lead has not been called yet, judged by the scheduler's own gates now or at another instant. LEAD_NOT_FOUND. */
-    explain: action(Strict({ by: By, lead_id: Text(64), at: Type.Optional(IsoTime) }), Explanation),
+    explain: action(
+      Strict({ ...OneLead, at: Type.Optional(described("The instant to judge for. Left out: now.", IsoTime)) }),
+      Explanation,
+    ),
     /** What a client joins the session of an RTC lead with, for one use within two minutes; again: what was given before is void, and a client that is there gives way. LEAD_NOT_FOUND;
      *  WRONG_MODE: the lead is dialled; SESSION_OVER; SESSION_HELD: a gate holds it, the detail says which; NUMBER_BLACKLISTED; BUSY: no place is free; NOT_AVAILABLE: the deployment has no models for audio. */
-    join: action(Strict({ by: By, lead_id: Text(64) }), JoinedSession, { timeout_ms: 20_000 }),
+    join: action(Strict(OneLead), JoinedSession, { timeout_ms: 20_000 }),
     /** A link by which a person without a token joins the session of a lead, until its time to be joined is over; the link before is void. LEAD_NOT_FOUND, WRONG_MODE, SESSION_OVER. */
-    joinLink: action(Strict({ by: By, lead_id: Text(64) }), JoinLink, { since: "0.3.0" }),
+    joinLink: action(Strict(OneLead), JoinLink, { since: "0.3.0" }),
     /** From the page behind a link, asked by its button: as `join`, for one tab. `resume`: the secret that this tab got, by which it comes back. `livekit`: the page can be in a LiveKit room; else it
      *  comes by WebSocket, whatever the deployment has. LEAD_NOT_FOUND; SESSION_TAKEN: another tab has joined. */
     joinByLink: action(
@@ -98,10 +74,10 @@ export const leads = {
       { timeout_ms: 20_000, since: "0.3.0" },
     ),
     /** Has a text spoken in an RTC_STREAM session. LEAD_NOT_FOUND; WRONG_MODE; SESSION_NOT_LIVE: nobody has joined yet; SESSION_OVER; RATE_LIMITED: too many texts wait. */
-    speak: action(Strict({ by: By, lead_id: Text(64), ...SpeakFields }), SpokenStatus),
+    speak: action(Strict({ ...OneLead, ...SpeakFields }), SpokenStatus),
     /** Where the recording of a call is, by the call_id of its lead; its bytes are read there. RECORDING_NOT_FOUND, RECORDING_NOT_READY, RECORDING_FAILED. */
     recording: action(
-      Strict({ by: By, call_sid: Type.String({ maxLength: 300 }) }),
+      Strict({ by: By, call_sid: described("The call_id of the lead.", Type.String({ maxLength: 300 })) }),
       Type.Object({
         key: UpTo(300),
         content_type: UpTo(100),
@@ -109,27 +85,11 @@ export const leads = {
         where: Type.Enum([...RECORDING_PLACES]),
       }),
     ),
-    abort: action(
-      Strict({
-        by: By,
-        leads: Type.Array(AbortedLead, { minItems: 1, maxItems: 1000 }),
-      }),
-      Type.Object({
-        leads: Type.Array(Type.Object({ id: Id, status: Type.Enum([...ABORT_STATUSES]), message: UpTo(2000) })),
-      }),
-    ),
+    abort: action(...abort),
 
     /** Makes parked leads of the asker's scope due now, those named or those of a template, at most 10,000; `more`: there are others. One that is not parked, or is being tried, is not counted.
      *  VALIDATION_FAILED where neither is named. */
-    resume: action(
-      Strict({
-        by: By,
-        lead_ids: Type.Optional(Type.Array(Text(64), { minItems: 1, maxItems: 500 })),
-        template_id: Type.Optional(Text(64)),
-      }),
-      Type.Object({ resumed: Type.Integer(), more: Type.Boolean() }),
-      { timeout_ms: 30_000, since: "0.3.0" },
-    ),
+    resume: action(...resume, { timeout_ms: 30_000, since: "0.3.0" }),
 
     /** Internal, read only: parked leads, counted up to 10,000, and the commonest code of their faults. */
     parked: action(Strict({}), Type.Object({ count: Type.Integer(), code: Nullable(UpTo(64)) }), { since: "0.3.0" }),
@@ -236,7 +196,7 @@ export const leads = {
       Strict({ ...AttemptLease, facts: AttemptFacts, end_call: Type.Optional(Type.Boolean()) }),
       Type.Object({
         done: Type.Boolean(),
-        status: Nullable(Type.Enum([...LEAD_STATUSES])),
+        status: Nullable(LeadStatusEnum),
         outcome: Nullable(UpTo(64)),
       }),
     ),

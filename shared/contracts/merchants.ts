@@ -1,7 +1,10 @@
 import {
   action,
+  described,
+  describedAs,
   E164,
   IsoTime,
+  named,
   Nothing,
   Nullable,
   Patch,
@@ -12,150 +15,202 @@ import {
   Id,
   UpTo,
   Label,
+  valued,
 } from "./define.ts";
-import { By, NextCursor, PageParams } from "./records/identity.ts";
+import { By, Count, NextCursor, OwnerFilter, PageParams, Stamps } from "./records/identity.ts";
 import { SpendCeiling } from "./records/spend.ts";
 
-/** null: no ceiling. */
-const SpendCeilingField = Type.Optional(Nullable(SpendCeiling));
+const CEILING = "What its calls may take in a day and in a month of UTC; null: no ceiling.";
+const ResellerName = described("Its name, for people.", Label(200), { example: "Northwind" });
+const RESELLER_CEILING = `${CEILING} Those of its merchants count too.`;
+const ResellerCeiling = described(RESELLER_CEILING, Nullable(SpendCeiling));
 
 /** A reseller, the top of the scope tree. */
-export const ResellerRecord = Type.Object({
-  id: Id,
-  name: UpTo(200),
-  is_active: Type.Boolean(),
-  spend_ceiling: SpendCeilingField,
-  created_at: IsoTime,
-  updated_at: IsoTime,
-});
+export const ResellerRecord = named(
+  "Reseller",
+  "The owner of merchants.",
+  Type.Object({
+    id: described("Id of the reseller.", Id),
+    name: described("Its name, for people.", UpTo(200)),
+    is_active: described("false: its users and tokens, and those of its merchants, do not work.", Type.Boolean()),
+    spend_ceiling: Type.Optional(ResellerCeiling),
+    ...Stamps,
+  }),
+);
 export type ResellerRecord = Static<typeof ResellerRecord>;
 
 /** A pause by a person: when, by whom (kind:id) and why. */
-export const Pause = Type.Object({ at: IsoTime, by: UpTo(80), reason: Nullable(UpTo(500)) });
+export const Pause = named(
+  "Pause",
+  "A pause of calling by a person: leads wait, calls under way go on.",
+  Type.Object({
+    at: described("Since when.", IsoTime),
+    by: described("By whom: user: or s2s: and the id.", UpTo(80)),
+    reason: described("Why; null: none was given.", Nullable(UpTo(500))),
+  }),
+);
 export type Pause = Static<typeof Pause>;
 
 /** Most test numbers of a merchant. */
 export const MAX_TEST_NUMBERS = 100;
-/** Numbers of the merchant's own people: a playground run may call them outside the calling window, and although they are listed. */
-const TestNumbers = Type.Array(E164, { maxItems: MAX_TEST_NUMBERS });
 
 /** Most calls that a cap per callee may allow. */
 export const MAX_CAPPED_CALLS = 1000;
-const CappedCalls = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CAPPED_CALLS }));
-/** How often a merchant calls one person at most, over all its templates: in any 24 hours, in any 7 days; a field that is absent limits nothing. */
-export const CalleeCap = Patch({ per_day: CappedCalls, per_week: CappedCalls });
-export type CalleeCap = Static<typeof CalleeCap>;
-/** null: no cap. */
-const CalleeCapField = Type.Optional(Nullable(CalleeCap));
-
-/** How webhook events of a merchant show the phone number of their lead: `masked`, with its middle left out, or `full`. */
-export const WEBHOOK_PHONE_NUMBERS = ["masked", "full"] as const;
-export type WebhookPhoneNumber = (typeof WEBHOOK_PHONE_NUMBERS)[number];
-const WebhookPhoneNumberField = Type.Optional(
-  Type.Enum([...WEBHOOK_PHONE_NUMBERS], {
-    description:
-      "How lead.finished shows data.phone_number: masked (the default), with its middle left out, or full. It takes effect within a minute.",
+const CappedCalls = Type.Integer({ minimum: 1, maximum: MAX_CAPPED_CALLS });
+/** How often a merchant calls one person at most, over all its templates. */
+export const CalleeCap = named(
+  "CalleeCap",
+  "How often a merchant calls one person at most, over all its templates.",
+  Patch({
+    per_day: Type.Optional(described("Calls in any 24 hours, at most. Absent: no limit.", CappedCalls, { example: 2 })),
+    per_week: Type.Optional(described("Calls in any 7 days, at most. Absent: no limit.", CappedCalls, { example: 5 })),
   }),
 );
+export type CalleeCap = Static<typeof CalleeCap>;
 
-/** A merchant: the business that calls. `paused`: its leads wait. */
-export const MerchantRecord = Type.Object({
-  id: Id,
-  name: UpTo(200),
-  reseller_id: Id,
-  contact_email: UpTo(254),
-  is_active: Type.Boolean(),
-  paused: Type.Optional(Nullable(Pause)),
-  test_numbers: Type.Optional(TestNumbers),
-  max_calls_per_callee: CalleeCapField,
-  spend_ceiling: SpendCeilingField,
-  webhook_phone_number: WebhookPhoneNumberField,
-  created_at: IsoTime,
-  updated_at: IsoTime,
-});
-export type MerchantRecord = Static<typeof MerchantRecord>;
-
-const Deployment = Type.Object({ paused: Nullable(Pause) });
+/** How webhook events of a merchant show the phone number of their lead. */
+export const WEBHOOK_PHONE_NUMBERS = ["masked", "full"] as const;
+export type WebhookPhoneNumber = (typeof WEBHOOK_PHONE_NUMBERS)[number];
 
 const Email = Type.String({ format: "email", maxLength: 254 });
+const merchant = {
+  name: described("Its name, for people.", Label(200), { example: "Corner shop" }),
+  contact_email: described("Whom to write to about it.", Email, { example: "calls@shop.example.com" }),
+  test_numbers: described(
+    "Numbers of its own people, E.164: a playground run may call them outside the calling window, and although they are listed. The list is replaced as a whole.",
+    Type.Array(E164, { maxItems: MAX_TEST_NUMBERS }),
+    { example: ["+14155550123"] },
+  ),
+  max_calls_per_callee: described("How often one person is called at most; null: no cap.", Nullable(CalleeCap)),
+  spend_ceiling: described(CEILING, Nullable(SpendCeiling)),
+  webhook_phone_number: described(
+    "How lead.finished shows data.phone_number. A change takes effect within a minute.",
+    valued(WEBHOOK_PHONE_NUMBERS, { masked: "With its middle left out.", full: "As it is." }),
+    { default: "masked" },
+  ),
+};
+const { name: _name, contact_email: _email, ...limits } = merchant;
+const optional = Type.Partial(Type.Object(limits)).properties;
+const RESELLER = "Id of the reseller that owns it.";
+const MERCHANT_ACTIVE = "false: its users and tokens do not work.";
+
+/** A merchant: the business that calls. `paused`: its leads wait. */
+export const MerchantRecord = named(
+  "Merchant",
+  "The business that calls: the owner of templates and leads.",
+  Type.Object(
+    describedAs(merchant, {
+      id: described("Id of the merchant.", Id),
+      name: UpTo(200),
+      reseller_id: described(RESELLER, Id),
+      contact_email: UpTo(254),
+      is_active: described(MERCHANT_ACTIVE, Type.Boolean()),
+      paused: Type.Optional(described("Its pause; null: its leads are called.", Nullable(Pause))),
+      ...optional,
+      ...Stamps,
+    }),
+  ),
+);
+export type MerchantRecord = Static<typeof MerchantRecord>;
+
+const Deployment = named(
+  "Deployment",
+  "The switch for all calling.",
+  Type.Object({ paused: described("The pause of all calling; null: leads are called.", Nullable(Pause)) }),
+);
+
 /** Start of the name, upper and lower case alike. */
-const NameStart = Type.Optional(Text(200));
+const NameStart = Type.Optional(described("Only those whose name begins so, upper and lower case alike.", Text(200)));
+const OnlyActive = Type.Optional(described("Only those that are switched on, or only the others.", Type.Boolean()));
+const ResellerId = described("Id of the reseller.", Text(64));
+const MerchantId = described("Id of the merchant.", Text(64));
+const OneMerchant = { by: By, id: MerchantId };
+const PauseReason = Type.Optional(described("Why, for people.", Text(500), { example: "maintenance" }));
 
 /** The scope tree: resellers and merchants have one owner. */
 export const merchants = {
   name: "merchants",
   actions: {
-    createReseller: action(Strict({ by: By, name: Label(200), spend_ceiling: SpendCeilingField }), ResellerRecord),
+    createReseller: action(
+      Strict({ by: By, name: ResellerName, spend_ceiling: Type.Optional(ResellerCeiling) }),
+      ResellerRecord,
+    ),
     listResellers: action(
-      Strict({ by: By, name: NameStart, is_active: Type.Optional(Type.Boolean()), ...PageParams }),
-      Type.Object({ count: Type.Integer(), resellers: Type.Array(ResellerRecord), next_cursor: NextCursor }),
+      Strict({ by: By, name: NameStart, is_active: OnlyActive, ...PageParams }),
+      Type.Object({
+        count: Count,
+        resellers: described("The resellers.", Type.Array(ResellerRecord)),
+        next_cursor: NextCursor,
+      }),
     ),
     /** RESELLER_NOT_FOUND when it is unknown or foreign. */
-    getReseller: action(Strict({ by: By, id: Text(64) }), ResellerRecord),
+    getReseller: action(Strict({ by: By, id: ResellerId }), ResellerRecord),
     /** Switched off, its users and tokens and those of its merchants stop working within 5 s. RESELLER_NOT_FOUND, FORBIDDEN. */
     updateReseller: action(
       Strict({
         by: By,
-        id: Text(64),
-        name: Type.Optional(Label(200)),
-        is_active: Type.Optional(Type.Boolean()),
-        spend_ceiling: SpendCeilingField,
+        id: ResellerId,
+        name: Type.Optional(ResellerName),
+        is_active: Type.Optional(
+          described(
+            "false: its users and tokens, and those of its merchants, stop working within 5 s.",
+            Type.Boolean(),
+          ),
+        ),
+        spend_ceiling: Type.Optional(ResellerCeiling),
       }),
       ResellerRecord,
     ),
     /** RESOURCE_IN_USE while it has merchants, templates or unfinished leads; RESELLER_NOT_FOUND, FORBIDDEN. */
-    deleteReseller: action(Strict({ by: By, id: Text(64) }), Nothing),
+    deleteReseller: action(Strict({ by: By, id: ResellerId }), Nothing),
     /** FORBIDDEN outside the asker's reseller, RESELLER_NOT_FOUND when it does not exist. */
     create: action(
       Strict({
         by: By,
-        name: Label(200),
-        reseller_id: Text(64),
-        contact_email: Email,
-        test_numbers: Type.Optional(TestNumbers),
-        max_calls_per_callee: CalleeCapField,
-        spend_ceiling: SpendCeilingField,
-        webhook_phone_number: WebhookPhoneNumberField,
+        name: merchant.name,
+        reseller_id: described(RESELLER, Text(64)),
+        contact_email: merchant.contact_email,
+        ...optional,
       }),
       MerchantRecord,
     ),
     list: action(
       Strict({
         by: By,
-        reseller_id: Type.Optional(Text(64)),
+        reseller_id: OwnerFilter.reseller_id,
         name: NameStart,
-        is_active: Type.Optional(Type.Boolean()),
+        is_active: OnlyActive,
         ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), merchants: Type.Array(MerchantRecord), next_cursor: NextCursor }),
+      Type.Object({
+        count: Count,
+        merchants: described("The merchants.", Type.Array(MerchantRecord)),
+        next_cursor: NextCursor,
+      }),
     ),
     /** MERCHANT_NOT_FOUND when it is unknown or foreign. */
-    get: action(Strict({ by: By, id: Text(64) }), MerchantRecord),
+    get: action(Strict(OneMerchant), MerchantRecord),
     /** Switched off, its users and tokens stop working within 5 s. MERCHANT_NOT_FOUND, FORBIDDEN. */
     update: action(
       Strict({
-        by: By,
-        id: Text(64),
-        name: Type.Optional(Label(200)),
-        contact_email: Type.Optional(Email),
-        test_numbers: Type.Optional(TestNumbers),
-        max_calls_per_callee: CalleeCapField,
-        spend_ceiling: SpendCeilingField,
-        webhook_phone_number: WebhookPhoneNumberField,
-        is_active: Type.Optional(Type.Boolean()),
+        ...OneMerchant,
+        name: Type.Optional(merchant.name),
+        contact_email: Type.Optional(merchant.contact_email),
+        ...optional,
+        is_active: Type.Optional(described("false: its users and tokens stop working within 5 s.", Type.Boolean())),
       }),
       MerchantRecord,
     ),
     /** RESOURCE_IN_USE while it owns templates or unfinished leads; MERCHANT_NOT_FOUND, FORBIDDEN. */
-    remove: action(Strict({ by: By, id: Text(64) }), Nothing),
+    remove: action(Strict(OneMerchant), Nothing),
     /** No lead of the merchant is dialled from now on; calls under way go on. Pausing twice keeps the first. MERCHANT_NOT_FOUND, FORBIDDEN. */
-    pause: action(Strict({ by: By, id: Text(64), reason: Type.Optional(Text(500)) }), MerchantRecord),
+    pause: action(Strict({ ...OneMerchant, reason: PauseReason }), MerchantRecord),
     /** MERCHANT_NOT_FOUND, FORBIDDEN. */
-    resume: action(Strict({ by: By, id: Text(64) }), MerchantRecord),
+    resume: action(Strict(OneMerchant), MerchantRecord),
     /** The deployment as a whole. FORBIDDEN for all but admins. */
     deployment: action(Strict({ by: By }), Deployment),
     /** No lead at all is dialled from now on; calls under way go on. FORBIDDEN for all but admins. */
-    pauseDeployment: action(Strict({ by: By, reason: Type.Optional(Text(500)) }), Deployment),
+    pauseDeployment: action(Strict({ by: By, reason: PauseReason }), Deployment),
     resumeDeployment: action(Strict({ by: By }), Deployment),
     /** Internal: what is paused, the caps per callee, and the spend ceilings of merchants and resellers; those without are left out. */
     pauses: action(
@@ -184,7 +239,7 @@ export const merchants = {
       Type.Object({
         reseller: Type.Boolean(),
         merchant: Type.Boolean(),
-        webhook_phone_number: WebhookPhoneNumberField,
+        webhook_phone_number: Type.Optional(merchant.webhook_phone_number),
       }),
     ),
     /** Internal: whether the ids exist, belong together and are active. */

@@ -1,7 +1,9 @@
 import {
   action,
+  described,
+  describedAs,
   E164,
-  IsoTime,
+  named,
   Nothing,
   Nullable,
   Patch,
@@ -12,43 +14,81 @@ import {
   type Static,
   Id,
   UpTo,
+  valued,
 } from "./define.ts";
 import { ProviderEnum } from "./records/configuration.ts";
-import { By, NextCursor, OwnerFilter, PageParams } from "./records/identity.ts";
+import { By, Count, NextCursor, OwnerFilter, PageParams, Stamps } from "./records/identity.ts";
 
 /** States of a number. IN_USE is derived: all its slots are reserved. */
 export const NUMBER_STATUSES = ["AVAILABLE", "IN_USE", "DISABLED"] as const;
 
-/** An outbound number (caller id), which people may call too. Calls come and go over numbers whose channel is `voice` only. reseller_id/merchant_id null: shared pool. inbound_template_id: the template that takes calls to it; null: the
- *  owner's configuration that takes inbound calls decides. */
-export const NumberRecord = Type.Object({
-  id: Uuid,
-  phone_number: UpTo(32),
-  provider: ProviderEnum,
-  status: Type.Enum([...NUMBER_STATUSES]),
-  channel: UpTo(32),
-  max_concurrent_calls: Type.Integer(),
-  reseller_id: Nullable(Id),
-  merchant_id: Nullable(Id),
-  inbound_template_id: Nullable(Id),
-  created_at: IsoTime,
-  updated_at: IsoTime,
-});
-export type NumberRecord = Static<typeof NumberRecord>;
-
-const NumberStatus = Type.Enum(["AVAILABLE", "DISABLED"]);
-const LeaseSeconds = Type.Integer({ minimum: 1, maximum: 20_000 });
+/** One of them as it travels. */
+const NumberStatusEnum = named(
+  "NumberStatus",
+  "Whether calls go over a number.",
+  valued(NUMBER_STATUSES, {
+    AVAILABLE: "Calls go over it.",
+    IN_USE: "Calls go over it, and all its slots are taken at the moment.",
+    DISABLED: "It takes no new calls.",
+  }),
+);
 const Lines = Type.Integer({ minimum: 1, maximum: 10_000 });
 
-/** A change of a number; its phone number stays what it is. A reseller named without a merchant: for all its merchants. */
+/** What a client says of a number. */
+const settings = {
+  provider: described("The provider whose carrier account holds it.", ProviderEnum),
+  channel: described("What it is for: calls come and go over numbers whose channel is voice only.", Text(32), {
+    default: "voice",
+  }),
+  max_concurrent_calls: described("How many calls it takes at once.", Lines, { default: 1 }),
+  reseller_id: described("The reseller it is allotted to; null: the pool that all share.", Nullable(Text(64))),
+  merchant_id: described("The merchant it is allotted to; null: all of its reseller's.", Nullable(Text(64))),
+  inbound_template_id: described(
+    "The template that takes calls to it; null: the owner's configuration that takes inbound calls decides.",
+    Nullable(Uuid),
+  ),
+};
+const { provider: _provider, ...otherSettings } = settings;
+const PhoneNumber = described("The number, E.164.", Text(32), { example: "+14155550100" });
+
+/** An outbound number (caller id), which people may call too. */
+export const NumberRecord = named(
+  "Number",
+  "An outbound number: the caller id of calls. People may call it too.",
+  Type.Object(
+    describedAs(settings, {
+      id: described("Id of the number.", Uuid),
+      phone_number: described("The number, E.164.", UpTo(32)),
+      provider: ProviderEnum,
+      status: NumberStatusEnum,
+      channel: UpTo(32),
+      max_concurrent_calls: Type.Integer(),
+      reseller_id: Nullable(Id),
+      merchant_id: Nullable(Id),
+      inbound_template_id: Nullable(Id),
+      ...Stamps,
+    }),
+  ),
+);
+export type NumberRecord = Static<typeof NumberRecord>;
+
+const LeaseSeconds = Type.Integer({ minimum: 1, maximum: 20_000 });
+const NumberId = described("Id of the number.", Text(64));
+const Force = Type.Optional(
+  described("true: although it is in a call; live calls finish, and it takes no new ones.", Type.Boolean(), {
+    default: false,
+  }),
+);
+
+/** A change of a number; its phone number stays what it is. */
 export const NumberPatch = Patch({
-  provider: Type.Optional(ProviderEnum),
-  status: Type.Optional(NumberStatus),
-  channel: Type.Optional(Text(32)),
-  max_concurrent_calls: Type.Optional(Lines),
-  reseller_id: Type.Optional(Nullable(Text(64))),
-  merchant_id: Type.Optional(Nullable(Text(64))),
-  inbound_template_id: Type.Optional(Nullable(Uuid)),
+  ...Type.Partial(Type.Object(settings)).properties,
+  status: Type.Optional(
+    described(
+      "Whether calls go over it.",
+      valued(["AVAILABLE", "DISABLED"], { AVAILABLE: "Calls go over it.", DISABLED: "It takes no new calls." }),
+    ),
+  ),
 });
 export type NumberPatch = Static<typeof NumberPatch>;
 
@@ -63,15 +103,14 @@ export const numbers = {
     create: action(
       Strict({
         by: By,
-        phone_number: Text(32),
-        provider: ProviderEnum,
-        /** IN_USE counts as AVAILABLE: a use is a fact of calls. */
-        status: Type.Optional(Type.Enum([...NUMBER_STATUSES])),
-        channel: Type.Optional(Text(32)),
-        max_concurrent_calls: Type.Optional(Lines),
-        reseller_id: Type.Optional(Nullable(Text(64))),
-        merchant_id: Type.Optional(Nullable(Text(64))),
-        inbound_template_id: Type.Optional(Nullable(Uuid)),
+        phone_number: PhoneNumber,
+        provider: settings.provider,
+        status: Type.Optional(
+          described("Whether calls go over it; IN_USE counts as AVAILABLE.", NumberStatusEnum, {
+            default: "AVAILABLE",
+          }),
+        ),
+        ...Type.Partial(Type.Object(otherSettings)).properties,
       }),
       NumberRecord,
       { timeout_ms: 20_000 },
@@ -79,25 +118,27 @@ export const numbers = {
     list: action(
       Strict({
         by: By,
-        provider: Type.Optional(ProviderEnum),
-        status: Type.Optional(Type.Enum([...NUMBER_STATUSES])),
-        phone_number: Type.Optional(Text(32)),
+        provider: Type.Optional(described("Only numbers of this provider.", ProviderEnum)),
+        status: Type.Optional(described("Only numbers with this status.", NumberStatusEnum)),
+        phone_number: Type.Optional(described("Only this number, E.164.", Text(32))),
         ...OwnerFilter,
         ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), numbers: Type.Array(NumberRecord), next_cursor: NextCursor }),
+      Type.Object({
+        count: Count,
+        numbers: described("The numbers.", Type.Array(NumberRecord)),
+        next_cursor: NextCursor,
+      }),
     ),
     /** NUMBER_NOT_FOUND when it is unknown or not to be seen by the asker. */
-    get: action(Strict({ by: By, number_id: Text(64) }), NumberRecord),
+    get: action(Strict({ by: By, number_id: NumberId }), NumberRecord),
     /** FORBIDDEN, NUMBER_NOT_FOUND, MERCHANT_NOT_FOUND, RESELLER_NOT_FOUND, TEMPLATE_NOT_FOUND. RESOURCE_IN_USE: disabled during a call without `force`, or
      *  given another provider during one. `force` lets live calls finish and takes no new ones. With another reseller or provider the carrier is asked as in create. */
-    update: action(
-      Strict({ by: By, number_id: Text(64), number: NumberPatch, force: Type.Optional(Type.Boolean()) }),
-      NumberRecord,
-      { timeout_ms: 20_000 },
-    ),
+    update: action(Strict({ by: By, number_id: NumberId, number: NumberPatch, force: Force }), NumberRecord, {
+      timeout_ms: 20_000,
+    }),
     /** FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE during a call without `force`. The phone number may be added again at once. */
-    remove: action(Strict({ by: By, number_id: Text(64), force: Type.Optional(Type.Boolean()) }), Nothing),
+    remove: action(Strict({ by: By, number_id: NumberId, force: Force }), Nothing),
     /** Internal: the number that was called, if it is in use; null: none. */
     called: action(
       Strict({ phone_number: E164, provider: ProviderEnum }),

@@ -1,41 +1,81 @@
-import { action, IsoTime, Json, Nothing, Nullable, Strict, Text, Type, Uuid, type Static, Id, UpTo } from "./define.ts";
-import { By, NextCursor, OwnerFilter, PageParams } from "./records/identity.ts";
+import {
+  action,
+  described,
+  Id,
+  IsoTime,
+  Json,
+  named,
+  Nothing,
+  Nullable,
+  Strict,
+  Text,
+  Type,
+  UpTo,
+  Uuid,
+  valued,
+  type Static,
+} from "./define.ts";
+import { By, Count, NextCursor, Owner, OwnerFilter, PageParams } from "./records/identity.ts";
 
 /** Where a delivery stands: on its way, taken by the receiver, given up after the last try, or ended by a 410 or an address that is not allowed. */
 export const DELIVERY_STATES = ["pending", "delivered", "exhausted", "refused"] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
+/** One of them as it travels. */
+const DeliveryStateEnum = named(
+  "DeliveryState",
+  "Where a delivery stands.",
+  valued(DELIVERY_STATES, {
+    pending: "It is on its way: the next try comes.",
+    delivered: "Your server took it (2xx).",
+    exhausted: "It was given up after the last try.",
+    refused: "It ended by a 410, or by an address that is not allowed.",
+  }),
+);
+
 /** One try of a delivery. */
-export const DeliveryTry = Type.Object({
-  at: IsoTime,
-  status: Nullable(Type.Integer()),
-  error: Nullable(Type.String()),
-  duration_ms: Type.Integer(),
-});
+export const DeliveryTry = named(
+  "DeliveryTry",
+  "One try of a delivery.",
+  Type.Object({
+    at: described("When it was sent.", IsoTime),
+    status: described("The HTTP status of the answer; null: there was none.", Nullable(Type.Integer()), {
+      example: 200,
+    }),
+    error: described("Why it failed, where it was not the status.", Nullable(Type.String())),
+    duration_ms: described("How long it took, milliseconds.", Type.Integer({ minimum: 0 })),
+  }),
+);
 
 const delivery = {
-  id: Id,
-  lead_id: Uuid,
-  url: UpTo(2000),
-  state: Type.Enum([...DELIVERY_STATES]),
-  next_try_at: Nullable(IsoTime),
-  host_paused_until: Type.Optional(IsoTime),
-  tries: Type.Array(DeliveryTry),
-  created_at: IsoTime,
+  id: described("Id of the delivery: the webhook-id of its requests.", Id),
+  lead_id: described("The lead that it reports.", Uuid),
+  url: described("Where it is sent.", UpTo(2000)),
+  state: DeliveryStateEnum,
+  next_try_at: described("When the next try comes; null: none does.", Nullable(IsoTime)),
+  host_paused_until: Type.Optional(
+    described(
+      "Its host failed too often in a row and is paused until then, as the answering process sees it; no try is spent meanwhile.",
+      IsoTime,
+    ),
+  ),
+  tries: described("Every try so far, the oldest first.", Type.Array(DeliveryTry)),
+  created_at: described("When the lead finished.", IsoTime),
 };
-/**
- * A delivery of a lead. `host_paused_until`: its host failed too often in a row and is paused until then, as the answering process sees it; no try
- * is spent meanwhile.
- */
-export const DeliveryRecord = Type.Object(delivery);
+/** A delivery of a lead. */
+export const DeliveryRecord = named(
+  "Delivery",
+  "The report of a finished lead on its way to your server.",
+  Type.Object(delivery),
+);
 export type DeliveryRecord = Static<typeof DeliveryRecord>;
 
 /** A delivery in the list of all, with its owner. */
-export const ListedDelivery = Type.Object({
-  ...delivery,
-  reseller_id: Id,
-  merchant_id: Nullable(Id),
-});
+export const ListedDelivery = named(
+  "ListedDelivery",
+  "A delivery with its owner.",
+  Type.Object({ ...delivery, ...Owner }),
+);
 export type ListedDelivery = Static<typeof ListedDelivery>;
 
 /** The webhook event of a finished lead; `data` is the webhook's, with the phone number masked. `phone_number`: in full, for merchants who chose so. */
@@ -49,6 +89,17 @@ export const WebhookEvent = Strict({
   phone_number: Type.Optional(Nullable(Text(32))),
 });
 export type WebhookEvent = Static<typeof WebhookEvent>;
+
+const OneUuid = described("Id of the lead: lead_call_tracker_id of its push.", Uuid);
+const OfOwner = {
+  by: By,
+  reseller_id: described("The reseller whose secret it is, or whose merchant's.", Text(64)),
+  merchant_id: Type.Optional(described("The merchant whose secret it is. Left out: the reseller's own.", Text(64))),
+};
+const SigningSecret = described(
+  "What webhooks are signed with (Standard Webhooks): whsec_ and the key in base64. Keep it secret.",
+  UpTo(200),
+);
 
 /** Webhook events in one batch, at most. */
 export const MAX_EVENTS_PER_REQUEST = 100;
@@ -73,29 +124,39 @@ export const webhook = {
       Type.Object({ refusals: Type.Array(Nullable(UpTo(500))) }),
     ),
     /** Internal, after the lead's scope was checked by its owner. */
-    deliveries: action(Strict({ lead_id: Uuid }), Type.Object({ deliveries: Type.Array(DeliveryRecord) })),
+    deliveries: action(
+      Strict({ lead_id: OneUuid }),
+      Type.Object({ deliveries: described("Its deliveries.", Type.Array(DeliveryRecord)) }),
+    ),
     /** The deliveries of the asker's scope, newest first: those of one state, or all. */
     list: action(
       Strict({
         by: By,
-        state: Type.Optional(Type.Enum([...DELIVERY_STATES])),
+        state: Type.Optional(described("Only deliveries that stand here.", DeliveryStateEnum)),
         ...OwnerFilter,
         ...PageParams,
       }),
-      Type.Object({ count: Type.Integer(), deliveries: Type.Array(ListedDelivery), next_cursor: NextCursor }),
+      Type.Object({
+        count: Count,
+        deliveries: described("The deliveries, newest first.", Type.Array(ListedDelivery)),
+        next_cursor: NextCursor,
+      }),
     ),
     /** After the lead's scope was checked by its owner: sends the webhook event of a lead again, with the same webhook-id and bytes, in any state.
      *  DELIVERY_NOT_FOUND, DELIVERY_PENDING while it is still on its way. */
-    replay: action(Strict({ by: Type.Optional(By), lead_id: Uuid }), DeliveryRecord),
+    replay: action(Strict({ by: Type.Optional(By), lead_id: OneUuid }), DeliveryRecord),
     /** The signing secret of a merchant, or of a reseller when no merchant is named; made at first need. FORBIDDEN, MERCHANT_NOT_FOUND. */
-    secret: action(
-      Strict({ by: By, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
-      Type.Object({ secret: UpTo(200) }),
-    ),
+    secret: action(Strict(OfOwner), Type.Object({ secret: SigningSecret })),
     /** Makes a new signing secret; the one before goes on signing beside it for 24 h. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, BUSY after lost races. */
     rotateSecret: action(
-      Strict({ by: By, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
-      Type.Object({ secret: UpTo(200), previous_valid_until: Nullable(IsoTime) }),
+      Strict(OfOwner),
+      Type.Object({
+        secret: SigningSecret,
+        previous_valid_until: described(
+          "Until when the secret before signs beside it; null: there was none.",
+          Nullable(IsoTime),
+        ),
+      }),
     ),
   },
   events: {},

@@ -8,7 +8,8 @@ import { issueChecker } from "../../../shared/validator.ts";
 /** A JSON Schema as plain data. */
 export type Schema = Record<string, unknown>;
 
-const plain = (schema: unknown): Schema => JSON.parse(JSON.stringify(schema)) as Schema;
+/** A contract's schema as plain data. */
+export const plain = (schema: unknown): Schema => JSON.parse(JSON.stringify(schema)) as Schema;
 
 function contractFor(action: ActionName): ActionContract {
   const contract = contractOf(action);

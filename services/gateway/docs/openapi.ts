@@ -1,6 +1,7 @@
 import { CATALOGUE, type ErrorCode } from "../../../shared/errors.ts";
-import type { Schema } from "../api/action-schema.ts";
+import { plain, type Schema } from "../api/action-schema.ts";
 import { statusOf } from "../http/http-errors.ts";
+import { outward, type Components } from "./component-schemas.ts";
 import { exampleOf } from "./examples.ts";
 import {
   bodySchemaOf,
@@ -12,6 +13,7 @@ import {
 } from "./row-schemas.ts";
 import { isBodyOptional } from "../api/params.ts";
 import { BASE_PATH } from "../../../shared/base-path.ts";
+import { IssueView } from "../../../shared/contracts/records/lead-views.ts";
 import { TAGS, type Row } from "../routes/row.ts";
 
 const EVERYWHERE: readonly ErrorCode[] = ["STORE_UNAVAILABLE", "DEPENDENCY_DOWN", "TIMEOUT", "INTERNAL"];
@@ -41,22 +43,25 @@ export function failuresOf(row: Row): [number, ErrorCode[]][] {
 
 const PROBLEM: Schema = {
   type: "object",
-  description: "RFC 9457 problem. `code` is stable; branch on it, not on the texts.",
+  title: "Problem",
+  "x-about": "RFC 9457 problem. `code` is stable; branch on it, not on the texts.",
   required: ["type", "title", "status", "detail", "code", "request_id"],
   properties: {
-    type: { type: "string", format: "uri" },
-    title: { type: "string" },
-    status: { type: "integer" },
-    detail: { type: "string" },
-    code: { type: "string", enum: Object.keys(CATALOGUE) },
+    type: { type: "string", format: "uri", description: "A page about the code." },
+    title: { type: "string", description: "What the code means." },
+    status: { type: "integer", description: "The HTTP status.", examples: [422] },
+    detail: { type: "string", description: "What is wrong here, and what to do, for a person." },
+    code: {
+      type: "string",
+      enum: Object.keys(CATALOGUE),
+      description: "What is wrong, for programs.",
+      "x-meanings": Object.fromEntries(Object.entries(CATALOGUE).map(([code, { title }]) => [code, `${title}.`])),
+    },
     request_id: { type: "string", description: "Also in the X-Request-Id header; name it when you ask for help." },
     errors: {
       type: "array",
-      items: {
-        type: "object",
-        required: ["path", "message"],
-        properties: { path: { type: "string" }, message: { type: "string" } },
-      },
+      items: plain(IssueView),
+      description: "What is wrong with the input, by path.",
     },
   },
 };
@@ -85,10 +90,10 @@ const REPLAYED: Schema = {
     schema: { type: "string", enum: ["true"] },
   },
 };
-const doneOf = (row: Row): Schema => ({
+const doneOf = (row: Row, into: Components): Schema => ({
   description: row.success === 204 ? "Done; no body" : "Done",
   ...(isReplayable(row) ? { headers: REPLAYED } : {}),
-  ...(row.success === 204 ? {} : { content: contentOf(row, "Response", exampleOf(row)?.response) }),
+  ...(row.success === 204 ? {} : { content: contentOf(row, "Response", exampleOf(row)?.response, into) }),
 });
 const FILE: Schema = { type: "string", format: "binary" };
 const filesOf = (types: readonly string[]): Schema => Object.fromEntries(types.map((type) => [type, { schema: FILE }]));
@@ -105,8 +110,18 @@ const downloadsOf = (types: readonly string[]): Record<string, Schema> => ({
   200: { description: "The file", headers: LENGTH, content: filesOf(types) },
   206: { description: "The part of the file that Range asked for", headers: PART, content: filesOf(types) },
 });
-function contentOf(row: Row, side: "Request" | "Response", example: unknown): Schema {
-  const schema = ref(componentName(row, side));
+/** A named schema of its own for each body that has no other name. */
+function componentOf(row: Row, side: "Request" | "Response", into: Components): Schema {
+  const bulk = bulkSchemasOf(row);
+  const schema =
+    (side === "Request" ? (bulk?.item ?? bodySchemaOf(row)) : (bulk?.outcome ?? responseSchemaOf(row))) ?? {};
+  if ("title" in schema) return outward(schema, into);
+  const name = componentName(row, side);
+  into[name] = outward(schema, into);
+  return ref(name);
+}
+function contentOf(row: Row, side: "Request" | "Response", example: unknown, into: Components): Schema {
+  const schema = componentOf(row, side, into);
   return row.bulk ? manyOf(schema, listed(example)) : json(schema, example);
 }
 const roleText = (row: Row): string =>
@@ -131,7 +146,7 @@ export const descriptionOf = (row: Row): string =>
       : []),
   ].join(" ");
 /** A parameter with the value it has in the row's example. */
-function withExample(row: Row, parameter: Parameter): Schema {
+function withExample(row: Row, parameter: Parameter, into: Components): Schema {
   const given = exampleOf(row);
   const value =
     parameter.in === "path"
@@ -139,10 +154,11 @@ function withExample(row: Row, parameter: Parameter): Schema {
       : parameter.in === "query"
         ? given?.query?.[parameter.name]
         : given?.headers?.[parameter.name];
-  return value === undefined ? { ...parameter } : { ...parameter, example: value };
+  const { description, ...schema } = outward(parameter.schema, into);
+  return { ...parameter, description, schema, ...(value === undefined ? {} : { example: value }) };
 }
 
-function operationOf(row: Row): Schema {
+function operationOf(row: Row, into: Components): Schema {
   const parameters = parametersOf(row);
   return {
     operationId: operationId(row),
@@ -150,14 +166,17 @@ function operationOf(row: Row): Schema {
     summary: row.summary,
     description: descriptionOf(row),
     ...(row.roles === "public" ? { security: [] } : {}),
-    ...(parameters.length > 0 ? { parameters: parameters.map((p) => withExample(row, p)) } : {}),
+    ...(parameters.length > 0 ? { parameters: parameters.map((p) => withExample(row, p, into)) } : {}),
     ...(row.body === undefined
       ? {}
       : {
-          requestBody: { required: !isBodyOptional(row), content: contentOf(row, "Request", exampleOf(row)?.request) },
+          requestBody: {
+            required: !isBodyOptional(row),
+            content: contentOf(row, "Request", exampleOf(row)?.request, into),
+          },
         }),
     responses: {
-      ...(row.download ? downloadsOf(row.download) : { [row.success]: doneOf(row) }),
+      ...(row.download ? downloadsOf(row.download) : { [row.success]: doneOf(row, into) }),
       ...Object.fromEntries(
         failuresOf(row).map(([status, codes]) => [
           status,
@@ -174,15 +193,9 @@ function operationOf(row: Row): Schema {
 /** The API as an OpenAPI 3.1 document: the table's rows with the contracts' schemas. */
 export function openApi(rows: readonly Row[], version: string): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
-  const schemas: Record<string, Schema> = { Problem: PROBLEM };
-  for (const row of rows) {
-    (paths[row.path] ??= {})[row.method.toLowerCase()] = operationOf(row);
-    const bulk = bulkSchemasOf(row);
-    const body = bulk?.item ?? bodySchemaOf(row);
-    if (body) schemas[componentName(row, "Request")] = body;
-    const response = bulk?.outcome ?? responseSchemaOf(row);
-    if (response) schemas[componentName(row, "Response")] = response;
-  }
+  const schemas: Components = {};
+  outward(PROBLEM, schemas);
+  for (const row of rows) (paths[row.path] ??= {})[row.method.toLowerCase()] = operationOf(row, schemas);
   return {
     openapi: "3.1.0",
     info: {

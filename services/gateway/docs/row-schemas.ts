@@ -1,10 +1,21 @@
+import { isRecord } from "../../../shared/json.ts";
 import { propertiesOf, requiredOf, schemasOf, type Schema } from "../api/action-schema.ts";
 import { besideBody, pathNames, type Row } from "../routes/row.ts";
+
+const withoutDefault = ({ "x-default": _default, ...schema }: Schema): Schema => ({
+  ...schema,
+  ...(Array.isArray(schema["anyOf"]) ? { anyOf: schema["anyOf"].filter(isRecord).map(withoutDefault) } : {}),
+});
+/** Fields of a change: what is left out stays as it is, so none of them has a default. */
+const withoutDefaults = (fields: Record<string, Schema>): Record<string, Schema> =>
+  Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, withoutDefault(schema)]));
 
 /** The schema of a row's body; null when it takes none. What the gateway itself fills in is left out; a change names one field at least. */
 export function bodySchemaOf(row: Row): Schema | null {
   const schema = fieldsOfBody(row);
-  return schema && row.method === "PUT" ? { ...schema, minProperties: 1 } : schema;
+  return schema && row.method === "PUT"
+    ? { ...schema, properties: withoutDefaults(propertiesOf(schema)), minProperties: 1 }
+    : schema;
 }
 
 function fieldsOfBody(row: Row): Schema | null {
@@ -48,6 +59,7 @@ function withHttpStatus(outcome: unknown): Schema {
       http_status: {
         type: "integer",
         description: "Of a refused row: the status that a push of it alone would have had.",
+        examples: [422],
       },
     },
   };

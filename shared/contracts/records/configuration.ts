@@ -4,6 +4,7 @@ import {
   E164,
   IsoTime,
   Json,
+  named,
   Nullable,
   Patch,
   Strict,
@@ -14,13 +15,22 @@ import {
   type Static,
   Id,
   UpTo,
+  valued,
 } from "../define.ts";
 
 /** The provider words of the contract; the deployment maps them to carriers. */
 export const PROVIDERS = ["PROVIDER_ONE", "PROVIDER_TWO", "PROVIDER_THREE"] as const;
 export type Provider = (typeof PROVIDERS)[number];
 /** A provider word as it travels. */
-export const ProviderEnum = Type.Enum([...PROVIDERS]);
+export const ProviderEnum = named(
+  "Provider",
+  "A carrier account of the deployment; its operator says which carrier each stands for.",
+  valued(PROVIDERS, {
+    PROVIDER_ONE: "The deployment's first carrier account.",
+    PROVIDER_TWO: "Its second one.",
+    PROVIDER_THREE: "Its third one.",
+  }),
+);
 
 /**
  * What happens when voicemail answers: the call ends, the template's message is left after the beep, or the conversation goes on as with a person.

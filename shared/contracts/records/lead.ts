@@ -1,14 +1,52 @@
-import { IsoTime, Json, Nullable, Text, Type, Uuid, type Static, Id, UpTo } from "../define.ts";
+import {
+  described,
+  Id,
+  IsoTime,
+  Json,
+  named,
+  Nullable,
+  Text,
+  Type,
+  UpTo,
+  Uuid,
+  valued,
+  type Static,
+} from "../define.ts";
 import { RetryPolicy } from "./attempt.ts";
+import { Owner, Stamps } from "./identity.ts";
 import { ProviderEnum } from "./configuration.ts";
 
 /** Lead status, section 3.1. */
 export const LEAD_STATUSES = ["BACKLOG", "PROCESSING", "RETRY", "FINISHED"] as const;
 export type LeadStatus = (typeof LEAD_STATUSES)[number];
+/** One of them as it travels. */
+export const LeadStatusEnum = named(
+  "LeadStatus",
+  "Where a lead stands. FINISHED is final.",
+  valued(LEAD_STATUSES, {
+    BACKLOG: "It waits for its first attempt, or for a client to join its session.",
+    PROCESSING: "An attempt is under way: it is dialled, or in conversation.",
+    RETRY: "An attempt failed; another one follows.",
+    FINISHED: "It is over, and outcome says how.",
+  }),
+);
 
 /** Execution modes, section 2.4. */
 export const EXECUTION_MODES = ["TELEPHONY", "TELEPHONY_TEST", "RTC", "RTC_TEST", "RTC_STREAM"] as const;
 export type ExecutionMode = (typeof EXECUTION_MODES)[number];
+/** One of them as it travels. */
+export const ExecutionModeEnum = named(
+  "ExecutionMode",
+  "How a lead is reached.",
+  valued(EXECUTION_MODES, {
+    TELEPHONY: "A phone call.",
+    TELEPHONY_TEST: "A phone call that is marked as a test and left out of analytics.",
+    RTC: "A session that a browser or an app joins, led by the template.",
+    RTC_TEST: "The same, marked as a test and left out of analytics.",
+    RTC_STREAM:
+      "A session without template flow: speech is transcribed, and the client says by tts-speak what is spoken.",
+  }),
+);
 
 /** Modes that the scheduler dials; the others wait until a client joins. */
 export const DIALLED_MODES: readonly ExecutionMode[] = ["TELEPHONY", "TELEPHONY_TEST"];
@@ -18,46 +56,77 @@ export const SESSION_MODES: readonly ExecutionMode[] = ["RTC", "RTC_TEST", "RTC_
 /** Whether a lead of this mode waits for a client to join its session. */
 export const isSessionMode = (mode: ExecutionMode): boolean => SESSION_MODES.includes(mode);
 
-/** The lead record of 2.1. */
-export const LeadRecord = Type.Object({
-  id: Uuid,
-  reseller_id: Id,
-  merchant_id: Nullable(Id),
-  template: UpTo(200),
-  template_id: Uuid,
-  request_id: UpTo(200),
-  status: Type.Enum([...LEAD_STATUSES]),
-  outcome: Nullable(UpTo(64)),
-  attempt_count: Type.Integer(),
-  call_id: Nullable(UpTo(300)),
-  call_initiated_time: Nullable(IsoTime),
-  call_end_time: Nullable(IsoTime),
-  recording_url: Nullable(UpTo(2000)),
-  cost: Nullable(Type.Number()),
-  execution_mode: Type.Enum([...EXECUTION_MODES]),
-  call_direction: Type.Enum(["OUTBOUND", "INBOUND"]),
-  outbound_number_id: Nullable(Id),
-  trace_scores: Type.Record(Type.String(), Type.Number()),
-  payload: Json,
-  metaData: Json,
-  created_at: IsoTime,
-  updated_at: IsoTime,
+const CallDirection = valued(["OUTBOUND", "INBOUND"], {
+  OUTBOUND: "We called.",
+  INBOUND: "They called one of our numbers, or came through a door.",
 });
+/** A lead's id, as a request names it. */
+export const LeadId = described("Id of the lead: lead_call_tracker_id of its push.", Text(64));
+/** A push's request_id, as an answer shows it. */
+export const RequestId = described("What the client named its push by (request_id).", UpTo(200), {
+  example: "order-4711",
+});
+
+/** What a lead's record and its summary share. */
+const common = {
+  id: described("Id of the lead: lead_call_tracker_id of its push.", Uuid),
+  ...Owner,
+  template: described("Name of the template.", UpTo(200)),
+  request_id: RequestId,
+  status: LeadStatusEnum,
+  outcome: described(
+    "Result of the call: an outcome word of the template, or one of the service's own (no_answer, busy, voicemail, customer_hangup, ABORTED, …). null: not known yet.",
+    Nullable(UpTo(64)),
+    { example: "confirmed" },
+  ),
+  attempt_count: described("Attempts so far that count: those that dialled.", Type.Integer({ minimum: 0 })),
+};
+
+/** The lead record of 2.1. */
+export const LeadRecord = named(
+  "Lead",
+  "A lead with all that is known of it: one person to call, pushed by a client or made for an inbound call.",
+  Type.Object({
+    ...common,
+    template_id: described("Id of the template.", Uuid),
+    call_id: described(
+      "The carrier's id of the last call, or the name of the session's room; the key of its recording. null: nothing was dialled yet.",
+      Nullable(UpTo(300)),
+    ),
+    call_initiated_time: described("When the last call began; null: there was none.", Nullable(IsoTime)),
+    call_end_time: described("When the last call ended; null: it has not.", Nullable(IsoTime)),
+    recording_url: described(
+      "Where the recording can be downloaded, with a token, one or two minutes after the call. null: there is none.",
+      Nullable(UpTo(2000)),
+    ),
+    cost: described(
+      "What the calls of all attempts cost, in the deployment's currency (COST_CURRENCY); null: not known yet.",
+      Nullable(Type.Number()),
+      { example: 0.0345 },
+    ),
+    execution_mode: ExecutionModeEnum,
+    call_direction: CallDirection,
+    outbound_number_id: described("The number that the last call came from; null: none yet.", Nullable(Id)),
+    trace_scores: described(
+      "Scores of the last conversation, by the names of the template's evaluators.",
+      Type.Record(Type.String(), Type.Number()),
+      { example: { politeness: 8 } },
+    ),
+    payload: described(
+      "The variables of the push, with customer_mobile_number and reporting_webhook_url, and what pre-checks added.",
+      Json,
+    ),
+    metaData: described(
+      "Details of the call, each where there is one: transcription (role, content), call_ended_by, hangup_source, node_traversal, variables, errors, pre_check_results, summary, evaluation_errors, cost_breakdown, do_not_call.",
+      Json,
+    ),
+    ...Stamps,
+  }),
+);
 export type LeadRecord = Static<typeof LeadRecord>;
 
 /** The lead summary of 2.3. */
-export const LeadSummary = Type.Object({
-  id: Uuid,
-  reseller_id: Id,
-  merchant_id: Nullable(Id),
-  template: UpTo(200),
-  request_id: UpTo(200),
-  status: Type.Enum([...LEAD_STATUSES]),
-  outcome: Nullable(UpTo(64)),
-  attempt_count: Type.Integer(),
-  created_at: IsoTime,
-  updated_at: IsoTime,
-});
+export const LeadSummary = named("LeadSummary", "A lead in a list.", Type.Object({ ...common, ...Stamps }));
 export type LeadSummary = Static<typeof LeadSummary>;
 
 /** Why a waiting lead is deferred: since when, until when. */
@@ -81,7 +150,7 @@ const AgeAndFaults = { aged_from: Type.Optional(IsoTime), faults: Type.Optional(
 /** A lead as explain returns it, waiting or not. */
 export const WaitingLead = Type.Object({
   lead_id: Uuid,
-  status: Type.Enum([...LEAD_STATUSES]),
+  status: LeadStatusEnum,
   outcome: Nullable(UpTo(64)),
   due_at: Nullable(IsoTime),
   held: Nullable(Held),
@@ -95,7 +164,7 @@ export const WaitingLead = Type.Object({
   phone_number: Nullable(UpTo(32)),
   attempt_count: Type.Integer(),
   claim_no: Type.Integer(),
-  execution_mode: Type.Enum([...EXECUTION_MODES]),
+  execution_mode: ExecutionModeEnum,
   configurations_override: Nullable(Json),
 });
 export type WaitingLead = Static<typeof WaitingLead>;
@@ -134,7 +203,7 @@ export const DueLead = Type.Object({
   phone_number: UpTo(32),
   attempt_count: Type.Integer(),
   claim_no: Type.Integer(),
-  execution_mode: Type.Enum([...EXECUTION_MODES]),
+  execution_mode: ExecutionModeEnum,
   /** As of its queue. */
   configurations_override: Nullable(Json),
   override_of: Type.Optional(Uuid),
@@ -162,7 +231,7 @@ export const ClaimedLead = Type.Object({
   template_id: Uuid,
   phone_number: UpTo(32),
   payload: Json,
-  execution_mode: Type.Enum([...EXECUTION_MODES]),
+  execution_mode: ExecutionModeEnum,
   /** Times each pre-check has deferred this lead. */
   pre_check_defers: Type.Record(Type.String(), Type.Integer()),
 });

@@ -1,6 +1,22 @@
-import { Id, IsoTime, Json, Nullable, Strict, Text, Type, UpTo, upToBytes, Uuid, type Static } from "../define.ts";
+import {
+  described,
+  describedAs,
+  IsoTime,
+  Json,
+  named,
+  Nullable,
+  Strict,
+  Text,
+  Type,
+  UpTo,
+  upToBytes,
+  Uuid,
+  valued,
+  type Static,
+} from "../define.ts";
 import { PROVIDERS } from "./configuration.ts";
-import { EXECUTION_MODES } from "./lead.ts";
+import { Owner } from "./identity.ts";
+import { ExecutionModeEnum } from "./lead.ts";
 import { EngineEnum } from "./models.ts";
 import { SpendCeilings } from "./spend.ts";
 
@@ -43,7 +59,7 @@ export const SessionOrder = Strict({
   reseller_id: Text(64),
   merchant_id: Nullable(Text(64)),
   template_id: Uuid,
-  execution_mode: Type.Enum([...EXECUTION_MODES]),
+  execution_mode: ExecutionModeEnum,
   payload: Json,
   ...Via,
   ...PlanFields,
@@ -53,43 +69,76 @@ export type SessionOrder = Static<typeof SessionOrder>;
 /** How the media of sessions travel: in a LiveKit room, or over our own WebSocket. */
 export const TRANSPORTS = ["livekit", "websocket"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
+const TransportEnum = valued(TRANSPORTS, {
+  livekit: "A LiveKit room: url is its server's, token its access token.",
+  websocket: "Our own WebSocket at url, opened with the subprotocols callagent.session and the token.",
+});
 /** Where media are connected. `transport` absent: websocket. */
 export const MediaAccess = Type.Object({
   media_url: UpTo(2000),
   token: UpTo(2000),
-  transport: Type.Optional(Type.Enum([...TRANSPORTS])),
+  transport: Type.Optional(TransportEnum),
 });
 export type MediaAccess = Static<typeof MediaAccess>;
 
-/** How a client joins a session. `room_name`: the lead's call_id. `token`: for one use until `expires_at`. */
-const AccessFields = { url: UpTo(2000), token: UpTo(2000), room_name: UpTo(200), expires_at: IsoTime };
+/** How a client joins a session. */
+const AccessFields = {
+  url: described("Where the client connects.", UpTo(2000)),
+  token: described("What it connects with, for one use.", UpTo(2000)),
+  room_name: described("Name of the session's room: the lead's call_id.", UpTo(200)),
+  expires_at: described("Until when the token can be used.", IsoTime),
+};
 /** How a client joins a session. `transport` absent: websocket. */
-export const SessionAccess = Type.Object({ transport: Type.Optional(Type.Enum([...TRANSPORTS])), ...AccessFields });
+export const SessionAccess = Type.Object({ transport: Type.Optional(TransportEnum), ...AccessFields });
 export type SessionAccess = Static<typeof SessionAccess>;
 /** The same for clients, with how the media travel. */
-export const JoinedSession = Type.Object({ transport: Type.Enum([...TRANSPORTS]), ...AccessFields });
+export const JoinedSession = named(
+  "JoinedSession",
+  "How a client joins the session of a lead.",
+  Type.Object({ transport: described("How the media travel.", TransportEnum), ...AccessFields }),
+);
 export type JoinedSession = Static<typeof JoinedSession>;
 
 /** A page on which a person joins a session, and until when. */
-export const JoinLink = Type.Object({ url: UpTo(2000), expires_at: IsoTime });
+export const JoinLink = named(
+  "JoinLink",
+  "A page on which a person joins a session.",
+  Type.Object({
+    url: described("Address of the page; whoever has it can join.", UpTo(2000)),
+    expires_at: described("Until when the session can be joined.", IsoTime),
+  }),
+);
 
 /** Most characters of one utterance. */
 export const MAX_UTTERANCE_CHARS = 2000;
 /** Longest name of a voice. */
 export const MAX_VOICE_CHARS = 100;
-/** What a client has spoken: `voice`: a name that the speech model knows; absent: the template's. `interrupt`: what is being spoken gives way, and what waits. `utterance_id`: the client's name for it; absent: we give one. */
+/** What a client has spoken. */
 export const SpeakFields = {
-  text: Text(MAX_UTTERANCE_CHARS),
-  utterance_id: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9._-]{1,64}$", maxLength: 64 })),
-  interrupt: Type.Optional(Type.Boolean()),
-  voice: Type.Optional(Text(MAX_VOICE_CHARS)),
+  text: described("What is spoken.", Text(MAX_UTTERANCE_CHARS), { example: "One moment, please." }),
+  utterance_id: Type.Optional(
+    described(
+      "Your name for it, by which the session's socket says what became of it. Left out: one is given.",
+      Type.String({ pattern: "^[A-Za-z0-9._-]{1,64}$", maxLength: 64 }),
+    ),
+  ),
+  interrupt: Type.Optional(
+    described("true: what is being spoken gives way, and what waits.", Type.Boolean(), { default: false }),
+  ),
+  voice: Type.Optional(
+    described("A voice that the speech model knows. Left out: the template's.", Text(MAX_VOICE_CHARS)),
+  ),
 };
 /** What became of a request to speak. */
-export const SpokenStatus = Type.Object({
-  status: Type.Enum(["queued"]),
-  utterance_id: UpTo(64),
-  at: IsoTime,
-});
+export const SpokenStatus = named(
+  "SpokenStatus",
+  "What became of a request to speak.",
+  Type.Object({
+    status: valued(["queued"], { queued: "It is spoken after what was queued before, or at once with interrupt." }),
+    utterance_id: described("Its name on the session's socket.", UpTo(64)),
+    at: described("When it was queued.", IsoTime),
+  }),
+);
 export type SpokenStatus = Static<typeof SpokenStatus>;
 
 /** Most websites of a door. */
@@ -108,33 +157,59 @@ const Origin = Type.String({
 });
 const PerHour = Type.Integer({ minimum: 1, maximum: MAX_DOOR_CALLS_PER_HOUR });
 
-/** A door that is to be made. `merchant_id`: for a merchant of the reseller whose template it is. Calls: tries of one client address in an hour, sessions of one website in an hour, and of all in a day (UTC). */
-export const DoorInput = Strict({
-  template_id: Text(64),
-  merchant_id: Type.Optional(Text(64)),
-  origins: Type.Array(Origin, { minItems: 1, maxItems: MAX_ORIGINS, uniqueItems: true }),
-  calls_per_address_hour: Type.Optional(PerHour),
-  calls_per_origin_hour: Type.Optional(PerHour),
-  calls_per_day: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: MAX_DOOR_CALLS_PER_DAY }))),
-});
+const limits = {
+  calls_per_address_hour: described("Tries of one client address in an hour.", PerHour, {
+    default: DOOR_DEFAULTS.calls_per_address_hour,
+  }),
+  calls_per_origin_hour: described("Sessions of one website in an hour.", PerHour, {
+    default: DOOR_DEFAULTS.calls_per_origin_hour,
+  }),
+  calls_per_day: described(
+    "Sessions of all websites in a day (UTC); null: as many as the other limits allow.",
+    Nullable(Type.Integer({ minimum: 1, maximum: MAX_DOOR_CALLS_PER_DAY })),
+  ),
+};
+const ORIGINS = "The websites on which it works, by their origin: https, or http on localhost.";
+const LED_BY = "Id of the template that leads its sessions.";
+
+/** A door that is to be made. */
+export const DoorInput = named(
+  "NewDoor",
+  "A door to make: a button on websites by which visitors call.",
+  Strict({
+    template_id: described(LED_BY, Text(64)),
+    merchant_id: Type.Optional(
+      described("A merchant of the reseller whose template it is. Left out: the template's owner.", Text(64)),
+    ),
+    origins: described(ORIGINS, Type.Array(Origin, { minItems: 1, maxItems: MAX_ORIGINS, uniqueItems: true }), {
+      example: ["https://shop.example.com"],
+    }),
+    ...Type.Partial(Type.Object(limits)).properties,
+  }),
+);
 export type DoorInput = Static<typeof DoorInput>;
 
 /** The name of a door in a page: public, and no right to anything but what the door allows. */
 export const DoorKey = Type.String({ pattern: "^[A-Za-z0-9_-]{24}$", maxLength: 24 });
 
-/** A door as it is shown. calls_per_day null: as many as the other limits allow. */
-export const DoorRecord = Type.Object({
-  id: Uuid,
-  key: UpTo(24),
-  reseller_id: Id,
-  merchant_id: Nullable(Id),
-  template_id: Uuid,
-  origins: Type.Array(UpTo(300), { maxItems: MAX_ORIGINS }),
-  calls_per_address_hour: Type.Integer(),
-  calls_per_origin_hour: Type.Integer(),
-  calls_per_day: Nullable(Type.Integer()),
-  created_at: IsoTime,
-});
+/** A door as it is shown. */
+export const DoorRecord = named(
+  "Door",
+  "A public key by which visitors of websites call.",
+  Type.Object(
+    describedAs(limits, {
+      id: described("Id of the door.", Uuid),
+      key: described("The key that stands in the pages; it is public.", UpTo(24)),
+      ...Owner,
+      template_id: described(LED_BY, Uuid),
+      origins: described(ORIGINS, Type.Array(UpTo(300), { maxItems: MAX_ORIGINS })),
+      calls_per_address_hour: Type.Integer(),
+      calls_per_origin_hour: Type.Integer(),
+      calls_per_day: Nullable(Type.Integer()),
+      created_at: described("When it was made.", IsoTime),
+    }),
+  ),
+);
 export type DoorRecord = Static<typeof DoorRecord>;
 
 /** Largest JSON of the variables that a page gives. */

@@ -1,21 +1,36 @@
-import { E164, IsoTime, Nullable, Patch, Strict, Text, Type, type Static } from "../define.ts";
+import { described, E164, IsoTime, named, Nullable, Patch, Strict, Text, Type, type Static } from "../define.ts";
 
 /** Most calls, minutes or units of money that a spend ceiling may name. */
 export const MAX_SPEND = 1_000_000_000;
 /** The smallest amount of money that is counted. */
 export const LEAST_MONEY = 0.000001;
-const Count = Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_SPEND }));
-/** The most that calls may take in a period: their number, started minutes, and money in COST_CURRENCY; a field that is absent limits nothing. */
-const PeriodCeiling = Patch({
-  calls: Count,
-  minutes: Count,
-  money: Type.Optional(Type.Number({ minimum: LEAST_MONEY, maximum: MAX_SPEND })),
-});
-/** What the calls of a merchant, or of a reseller with all its merchants, may take in a day and in a calendar month of UTC. */
-export const SpendCeiling = Patch({
-  per_day: Type.Optional(PeriodCeiling),
-  per_month: Type.Optional(PeriodCeiling),
-});
+const Limit = Type.Integer({ minimum: 1, maximum: MAX_SPEND });
+const ABSENT = "Absent: no limit.";
+/** The most that calls may take in a period; a field that is absent limits nothing. */
+const PeriodCeiling = named(
+  "PeriodCeiling",
+  "What calls may take in a period.",
+  Patch({
+    calls: Type.Optional(described(`Calls at most. ${ABSENT}`, Limit, { example: 500 })),
+    minutes: Type.Optional(described(`Started minutes at most. ${ABSENT}`, Limit, { example: 20_000 })),
+    money: Type.Optional(
+      described(
+        `Money at most, in the deployment's currency (COST_CURRENCY). ${ABSENT}`,
+        Type.Number({ minimum: LEAST_MONEY, maximum: MAX_SPEND }),
+        { example: 40 },
+      ),
+    ),
+  }),
+);
+/** What the calls of a merchant, or of a reseller with all its merchants, may take. */
+export const SpendCeiling = named(
+  "SpendCeiling",
+  "What calls may take in a day and in a calendar month of UTC; leads that do not fit wait.",
+  Patch({
+    per_day: Type.Optional(described("In a day of UTC.", PeriodCeiling)),
+    per_month: Type.Optional(described("In a calendar month of UTC.", PeriodCeiling)),
+  }),
+);
 export type SpendCeiling = Static<typeof SpendCeiling>;
 /** The ceilings that a call counts for; absent: none. */
 export const SpendCeilings = Strict({

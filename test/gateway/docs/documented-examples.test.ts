@@ -1,3 +1,4 @@
+import { READERS_KEYWORDS } from "../../../shared/contracts/define.ts";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +48,7 @@ afterAll(async () => {
 });
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
-ajv.addVocabulary(["x-maxBytes"]);
+ajv.addVocabulary(["x-maxBytes", ...READERS_KEYWORDS]);
 formats.default(ajv);
 function faultsOf(schema: object | null, value: unknown): unknown {
   if (schema === null) return value === undefined ? null : "there should be no body";

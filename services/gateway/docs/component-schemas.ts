@@ -1,0 +1,107 @@
+import { isRecord } from "../../../shared/json.ts";
+import type { Schema } from "../api/action-schema.ts";
+
+/** The named schemas of a document, by name. */
+export type Components = Record<string, Schema>;
+
+/** Keywords of a contract's schema that are said in another way in the document. */
+const SAID_OTHERWISE = new Set([
+  "title",
+  "x-about",
+  "x-meanings",
+  "x-default",
+  "patternProperties",
+  "anyOf",
+  "properties",
+  "items",
+]);
+/** Patterns that every name matches. */
+const ANY_NAME: readonly string[] = ["^.*$", "^(.*)$"];
+
+const isText = (v: unknown): v is string => typeof v === "string";
+const isNull = (schema: unknown): boolean => isRecord(schema) && schema["type"] === "null";
+
+/** A description, and what each value of a closed set means. */
+export function textOf(schema: Schema, text: unknown = schema["description"]): string {
+  const meanings = schema["x-meanings"];
+  const lines = isRecord(meanings)
+    ? Object.entries(meanings).map(([value, what]) => `- \`${value}\`: ${String(what)}`)
+    : [];
+  return [...(isText(text) ? [text] : []), ...(lines.length > 0 ? [lines.join("\n")] : [])].join("\n\n");
+}
+
+const typesOf = (values: readonly unknown[]): string[] => [
+  ...new Set(values.map((v) => (v === null ? "null" : typeof v))),
+];
+
+/** An object's free fields, as generators of other languages read them. */
+function freeFields(schema: Schema, into: Components): Schema {
+  const [first] = isRecord(schema["patternProperties"]) ? Object.entries(schema["patternProperties"]) : [];
+  if (!first || !isRecord(first[1])) return {};
+  const value = outward(first[1], into);
+  return {
+    additionalProperties: Object.keys(value).length === 0 ? true : value,
+    ...(ANY_NAME.includes(first[0]) ? {} : { propertyNames: { pattern: first[0] } }),
+  };
+}
+
+/** A schema that may be null too: one type more, or beside what it refers to. */
+function withNull(schema: Schema): Schema {
+  const { type, enum: values, $ref, ...said } = schema;
+  if (isText($ref)) return { anyOf: [{ $ref }, { type: "null" }], ...said };
+  if (!isText(type)) return { anyOf: [schema, { type: "null" }] };
+  return { ...schema, type: [type, "null"], ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
+}
+
+function choice(options: readonly unknown[], into: Components): Schema {
+  const shapes = options.filter(isRecord).filter((option) => !isNull(option));
+  const [only] = shapes;
+  const shape =
+    only !== undefined && shapes.length === 1
+      ? outward(only, into)
+      : { anyOf: shapes.map((option) => outward(option, into)) };
+  if (!options.some(isNull)) return shape;
+  return "anyOf" in shape ? { anyOf: [...(shape["anyOf"] as Schema[]), { type: "null" }] } : withNull(shape);
+}
+
+/** What is said of a schema where it stands: meaning, default, example. */
+function saidOf(schema: Schema): Schema {
+  const text = textOf("title" in schema ? { description: schema["description"] } : schema);
+  return {
+    ...(text === "" ? {} : { description: text }),
+    ...("x-default" in schema ? { default: schema["x-default"] } : {}),
+    ...("examples" in schema ? { examples: schema["examples"] } : {}),
+  };
+}
+
+function shapeOf(schema: Schema, into: Components): Schema {
+  if (Array.isArray(schema["anyOf"])) return choice(schema["anyOf"], into);
+  const { enum: values, properties, items } = schema;
+  const kept = Object.entries(schema).filter(([word]) => !SAID_OTHERWISE.has(word));
+  return {
+    ...(Array.isArray(values) && schema["type"] === undefined ? { type: typesOf(values)[0] } : {}),
+    ...Object.fromEntries(kept),
+    ...(isRecord(properties)
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([name, inner]) => [name, isRecord(inner) ? outward(inner, into) : inner]),
+          ),
+        }
+      : {}),
+    ...(isRecord(items) ? { items: outward(items, into) } : {}),
+    ...freeFields(schema, into),
+  };
+}
+
+/**
+ * A contract's schema as the document has it: a named one stands once among the components and is referred to; meanings, defaults and the values of closed
+ * sets are said in the words that other programs know.
+ */
+export function outward(schema: Schema, into: Components): Schema {
+  const { title } = schema;
+  const said = saidOf(schema);
+  if (!isText(title)) return { ...shapeOf(schema, into), ...said };
+  const { description: _site, examples: _given, ...own } = schema;
+  into[title] ??= { ...shapeOf(own, into), description: textOf(schema, schema["x-about"]) };
+  return { $ref: `#/components/schemas/${title}`, ...said };
+}
