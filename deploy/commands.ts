@@ -47,6 +47,20 @@ export const CLIENT_PACK = command({
   options: { out: { kind: "text", value: "folder", default: ".", about: "where the package goes" } },
 });
 
+/** `npm run client:collection`. */
+export const CLIENT_COLLECTION = command({
+  name: "client:collection",
+  about: "Writes every request of the API, with its example, as a collection that Postman and Bruno import.",
+  options: {
+    out: {
+      kind: "text",
+      value: "file",
+      default: "callagent.postman_collection.json",
+      about: "where the collection goes",
+    },
+  },
+});
+
 /** `npm run supply:check`. */
 export const SUPPLY_CHECK = command({
   name: "supply:check",
