@@ -1689,1340 +1689,648 @@ export interface components {
              */
             readonly reason?: string;
         };
-        readonly ConfigCreateTemplateRequest: {
-            readonly reseller_id: string;
-            readonly merchant_id?: string;
+        /** @description A request to your server. */
+        readonly FunctionRequest: {
+            /**
+             * @description Its method.
+             *
+             *     - `GET`: Reads.
+             *     - `POST`: Sends the body.
+             * @enum {string}
+             */
+            readonly method: "GET" | "POST";
+            /**
+             * @description Its address; may hold {{variables}}.
+             * @example https://crm.example.com/customers/{{customer_id}}
+             */
+            readonly url: string;
+            /**
+             * @description Its headers; may hold {{variables}} and {{secrets.NAME}}.
+             * @example {
+             *       "authorization": "Bearer {{secrets.CRM_TOKEN}}"
+             *     }
+             */
+            readonly headers?: {
+                readonly [key: string]: string;
+            };
+            /** @description Its body, JSON; texts in it may hold {{variables}}. */
+            readonly body?: {
+                readonly [key: string]: unknown;
+            };
+        };
+        /** @description A function the model may call: it leads to another node, stores what the caller said, or decides the outcome. */
+        readonly FlowFunction: {
+            /**
+             * @description Its name, as the model calls it.
+             * @example confirm_order
+             */
             readonly name: string;
+            /** @description When to call it, for the model. */
+            readonly description: string;
+            /** @description JSON Schema of its arguments, for the model. */
+            readonly parameters?: {
+                readonly [key: string]: unknown;
+            };
+            /** @description The next node. Absent: the conversation stays in this one. */
+            readonly next_node?: string;
+            /** @description Variables that it sets: variable to the name of the argument stored in it. */
+            readonly set?: {
+                readonly [key: string]: string;
+            };
+            /**
+             * @description The outcome that the conversation decides.
+             * @example confirmed
+             */
+            readonly outcome?: string;
+            /**
+             * @description What it does besides.
+             *
+             *     - `none`: Nothing.
+             *     - `end_call`: The call ends after the last words.
+             *     - `transfer`: The call is handed to transfer_to.
+             *     - `http`: The request `http` is sent; its answer goes to the model.
+             *     - `send_digits`: The DTMF tones of `digits` are sent.
+             * @default none
+             * @enum {string}
+             */
+            readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
+            /**
+             * @description Target of transfer: E.164 or a {{variable}} of the template; never what the model says.
+             * @example +14155550199
+             */
+            readonly transfer_to?: string;
+            /**
+             * @description DTMF of send_digits: 0-9, *, #, and w for a wait of half a second; may hold {{variables}}. At most 32 once filled in.
+             * @example 1ww{{customer_id}}#
+             */
+            readonly digits?: string;
+            readonly http?: components["schemas"]["FunctionRequest"];
+        };
+        /** @description What a node does when it is entered or left. */
+        readonly NodeAction: {
+            /**
+             * @description The node says its last words, then the call ends.
+             * @constant
+             */
+            readonly type: "end_call";
+        } | {
+            /**
+             * @description A variable gets a value.
+             * @constant
+             */
+            readonly type: "set";
+            /** @description The variable. */
+            readonly variable: string;
+            /** @description Its value. */
+            readonly value: string;
+        } | {
+            /**
+             * @description The outcome is decided.
+             * @constant
+             */
+            readonly type: "outcome";
+            /**
+             * @description The outcome that the conversation decides.
+             * @example confirmed
+             */
+            readonly outcome: string;
+        };
+        /** @description How DTMF forms one entry in a node that collects it. */
+        readonly KeyCollection: {
+            /**
+             * @description The entry is complete with this many digits.
+             * @default 32
+             */
+            readonly max_digits?: number;
+            /**
+             * @description The key that ends the entry and is no part of it.
+             *
+             *     - `0`: The key 0.
+             *     - `1`: The key 1.
+             *     - `2`: The key 2.
+             *     - `3`: The key 3.
+             *     - `4`: The key 4.
+             *     - `5`: The key 5.
+             *     - `6`: The key 6.
+             *     - `7`: The key 7.
+             *     - `8`: The key 8.
+             *     - `9`: The key 9.
+             *     - `*`: The key *.
+             *     - `#`: The key #.
+             *     - `none`: No key does.
+             * @default #
+             * @enum {string}
+             */
+            readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
+            /**
+             * @description Seconds of pause after a digit that end the entry.
+             * @default 3
+             */
+            readonly pause_seconds?: number;
+            /**
+             * @description The entry is confidential: masked in transcript, webhook event and logs.
+             * @default false
+             */
+            readonly secret?: boolean;
+        };
+        /** @description Condition of a rule: one variable and one test of it, or the DTMF just entered. Patterns match the whole value, ignoring case. */
+        readonly Condition: {
+            /** @description The variable that is tested. */
+            readonly variable?: string;
+            /** @description It has this value, as it is written: 2 equals "2". */
+            readonly equals?: string | number | boolean;
+            /** @description It has one of these values. */
+            readonly one_of?: readonly (string | number | boolean)[];
+            /** @description Whether it has a value other than null and the empty text. */
+            readonly exists?: boolean;
+            /** @description A regular expression that the whole value fits. */
+            readonly matches?: string;
+            /**
+             * @description In place of a variable: a regular expression that the DTMF just entered fits.
+             * @example [0-9]{4}
+             */
+            readonly digits?: string;
+        };
+        /** @description A rule of a node, followed without asking the model: evaluated on entry, when a function sets variables and on DTMF. The first with next_node wins. */
+        readonly Transition: {
+            /** @description When it holds. Absent: as soon as the node's say is said. */
+            readonly when?: components["schemas"]["Condition"];
+            /** @description The node that it leads to. Absent: it only sets. */
+            readonly next_node?: string;
+            /** @description Variables that it sets: variable to text, which may hold {{variables}} and {{digits}}, the DTMF just entered. */
+            readonly set?: {
+                readonly [key: string]: string;
+            };
+            /**
+             * @description The outcome that the conversation decides.
+             * @example confirmed
+             */
+            readonly outcome?: string;
+        };
+        /** @description A part of a conversation: what is said in it, and where it leads. */
+        readonly Node: {
+            /**
+             * @description Its name; each is there once.
+             * @example confirm
+             */
+            readonly name: string;
+            /** @description What the agent is to do here, for the model; may hold {{variables}}. */
+            readonly prompt?: string;
+            /** @description Who the agent is, for the model; it stays in force until another node brings its own. */
+            readonly role_prompt?: string;
+            /** @description What the model may call here, besides global_functions. */
+            readonly functions?: readonly components["schemas"]["FlowFunction"][];
+            /** @description Fixed text, spoken without asking the model; may hold {{variables}}. */
+            readonly say?: string;
+            /** @description What is done on entering, in order. */
+            readonly on_enter?: readonly components["schemas"]["NodeAction"][];
+            /** @description What is done on leaving, in order. */
+            readonly on_exit?: readonly components["schemas"]["NodeAction"][];
+            /**
+             * @description false: what is said here is spoken to its end, whatever the caller says.
+             * @default true
+             */
+            readonly interruptible?: boolean;
+            /**
+             * @description What the caller gives here.
+             *
+             *     - `dtmf`: Digits of the keypad, as collection says.
+             *     - `text`: Speech.
+             * @enum {string}
+             */
+            readonly collect?: "dtmf" | "text";
+            /** @description How digits form an entry, with collect: dtmf. */
+            readonly collection?: components["schemas"]["KeyCollection"];
+            /** @description Rules that lead on without asking the model, in order. */
+            readonly transitions?: readonly components["schemas"]["Transition"][];
+        };
+        /** @description Bounds of a template's calls and leads; what is left out keeps its value, or has its default. */
+        readonly NewLimits: {
+            /** @description The longest call, seconds. Default: 600. */
+            readonly max_call_seconds?: number;
+            /** @description Seconds of the callee's silence after which the agent asks whether they are still there. Default: 8. */
+            readonly idle_seconds?: number;
+            /** @description Seconds after its push at which a lead that is still waiting ends EXPIRED. Default: 604800 (7 days). */
+            readonly max_age_seconds?: number;
+            /** @description Seconds within which a session lead (RTC modes) must be joined, else it ends. Absent: within max_age_seconds. */
+            readonly rtc_join_timeout_seconds?: number;
+        };
+        /** @description How a template's conversations listen; what is left out keeps its value, or has its default. */
+        readonly NewListening: {
+            /** @description The shortest silence that ends a turn, milliseconds. Default: 300. */
+            readonly endpointing_ms?: number;
+            /** @description The longest silence that an unfinished turn is waited for, milliseconds; never shorter than endpointing_ms. Default: 2500. */
+            readonly max_wait_ms?: number;
+            /** @description Sound over the agent's speech of this length, milliseconds, makes the agent quieter, and pause where it goes on. Default: 300. */
+            readonly interrupt_after_ms?: number;
+            /** @description So many words over the agent's speech cut it; fewer are answered when it has ended. Backchannels do not count. Default: 1. */
+            readonly interrupt_after_words?: number;
+            /**
+             * @description How loud a voice has to be above the noise. Default: normal.
+             *
+             *     - `low`: For loud rooms.
+             *     - `normal`: For most.
+             *     - `high`: For quiet callees.
+             * @enum {string}
+             */
+            readonly sensitivity?: "low" | "normal" | "high";
+            /**
+             * @description Utterances besides the language's own that only show that the callee listens. Default: none.
+             * @example [
+             *       "go ahead"
+             *     ]
+             */
+            readonly backchannels?: readonly string[];
+            /**
+             * @description Utterances besides the known ones that the recogniser writes where nobody speaks. Default: none.
+             * @example [
+             *       "Thank you for watching"
+             *     ]
+             */
+            readonly phantom_phrases?: readonly string[];
+        };
+        /**
+         * @description How a conversation runs.
+         *
+         *     - `cascade`: A cascaded pipeline: speech to text, language model, text to speech.
+         *     - `relay`: The carrier's text relay: the carrier does the speech.
+         *     - `realtime`: One speech-to-speech model.
+         * @enum {string}
+         */
+        readonly Engine: "cascade" | "relay" | "realtime";
+        /** @description Which model is used. */
+        readonly ModelUse: {
+            /** @description An endpoint that the deployment has named in MODEL_ENDPOINTS. Absent: its own. */
+            readonly endpoint?: string;
+            /** @description A model there. Absent: that endpoint's. */
+            readonly model?: string;
+        };
+        /** @description The models a template wants; absent: the deployment's. */
+        readonly ModelUses: {
+            /** @description The language model. */
+            readonly chat?: components["schemas"]["ModelUse"];
+            /** @description Speech to text. */
+            readonly transcription?: components["schemas"]["ModelUse"];
+            /** @description Text to speech. */
+            readonly speech?: components["schemas"]["ModelUse"];
+            /** @description The speech-to-speech model. */
+            readonly realtime?: components["schemas"]["ModelUse"];
+            /** @description The model that evaluates and summarises after the call. Absent: the conversation's. */
+            readonly evaluation?: components["schemas"]["ModelUse"];
+        };
+        /** @description A question about a finished conversation that a model answers with a number. */
+        readonly Evaluator: {
+            /**
+             * @description The score's name in trace_scores.
+             * @example politeness
+             */
+            readonly name: string;
+            /**
+             * @description The question; say in it what the ends of the scale mean.
+             * @example How polite was the agent?
+             */
+            readonly question: string;
+            /**
+             * @description Worst and best answer. Absent: 0 to 10.
+             * @example {
+             *       "min": 0,
+             *       "max": 1
+             *     }
+             */
+            readonly scale?: {
+                /** @description Worst answer. */
+                readonly min: number;
+                /** @description Best answer. */
+                readonly max: number;
+            };
+        };
+        /** @description A template to make: the flow of a conversation. */
+        readonly NewTemplate: {
+            /** @description The reseller that it is for, or whose merchant. */
+            readonly reseller_id: string;
+            /** @description The merchant that it is for. Left out: the reseller itself. */
+            readonly merchant_id?: string;
+            /**
+             * @description Its name, for people.
+             * @example order confirmation
+             */
+            readonly name: string;
+            /**
+             * @description The node that the conversation begins in.
+             * @example confirm
+             */
             readonly initial_node: string;
-            readonly nodes: readonly {
-                readonly name: string;
-                readonly prompt?: string;
-                readonly role_prompt?: string;
-                readonly functions?: readonly {
-                    readonly name: string;
-                    readonly description: string;
-                    readonly parameters?: {
-                        readonly [key: string]: unknown;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                    /** @enum {string} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                    readonly transfer_to?: string;
-                    readonly digits?: string;
-                    readonly http?: {
-                        /** @enum {string} */
-                        readonly method: "GET" | "POST";
-                        readonly url: string;
-                        readonly headers?: {
-                            readonly [key: string]: string;
-                        };
-                        readonly body?: {
-                            readonly [key: string]: unknown;
-                        };
-                    };
-                }[];
-                readonly say?: string;
-                readonly on_enter?: readonly ({
-                    /** @constant */
-                    readonly type: "end_call";
-                } | {
-                    /** @constant */
-                    readonly type: "set";
-                    readonly variable: string;
-                    readonly value: string;
-                } | {
-                    /** @constant */
-                    readonly type: "outcome";
-                    readonly outcome: string;
-                })[];
-                readonly on_exit?: readonly ({
-                    /** @constant */
-                    readonly type: "end_call";
-                } | {
-                    /** @constant */
-                    readonly type: "set";
-                    readonly variable: string;
-                    readonly value: string;
-                } | {
-                    /** @constant */
-                    readonly type: "outcome";
-                    readonly outcome: string;
-                })[];
-                readonly interruptible?: boolean;
-                /** @enum {string} */
-                readonly collect?: "dtmf" | "text";
-                readonly collection?: {
-                    readonly max_digits?: number;
-                    /** @enum {string} */
-                    readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
-                    readonly pause_seconds?: number;
-                    readonly secret?: boolean;
-                };
-                readonly transitions?: readonly {
-                    readonly when?: {
-                        readonly variable?: string;
-                        readonly equals?: string | number | boolean;
-                        readonly one_of?: readonly (string | number | boolean)[];
-                        readonly exists?: boolean;
-                        readonly matches?: string;
-                        readonly digits?: string;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                }[];
-            }[];
+            /** @description The parts of the conversation. */
+            readonly nodes: readonly components["schemas"]["Node"][];
+            /**
+             * @description false: pushes are refused, and its leads wait.
+             * @default true
+             */
             readonly is_active?: boolean;
+            /** @description JSON Schema of the payload; a push that does not fit is refused. Absent: anything fits. */
             readonly payload_schema?: {
                 readonly [key: string]: unknown;
             };
+            /** @description Variables that the conversation sets, besides those of payload_schema. */
             readonly variables?: readonly string[];
-            readonly global_functions?: readonly {
-                readonly name: string;
-                readonly description: string;
-                readonly parameters?: {
-                    readonly [key: string]: unknown;
-                };
-                readonly next_node?: string;
-                readonly set?: {
-                    readonly [key: string]: string;
-                };
-                readonly outcome?: string;
-                /** @enum {string} */
-                readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                readonly transfer_to?: string;
-                readonly digits?: string;
-                readonly http?: {
-                    /** @enum {string} */
-                    readonly method: "GET" | "POST";
-                    readonly url: string;
-                    readonly headers?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly body?: {
-                        readonly [key: string]: unknown;
-                    };
-                };
-            }[];
+            /** @description Functions that the model may call in every node. */
+            readonly global_functions?: readonly components["schemas"]["FlowFunction"][];
+            /**
+             * @description What the agent says first; may hold {{variables}}. Absent: the first node begins.
+             * @example Hello {{customer_name}}, this is Northwind.
+             */
             readonly greeting?: string;
+            /** @description Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
             readonly voicemail_message?: string;
+            /**
+             * @description Whether the model is offered the function do_not_call in every node, for whoever asks not to be called again.
+             * @default true
+             */
             readonly do_not_call_function?: boolean;
-            /** @enum {string} */
+            /**
+             * @description The key by which a callee asks not to be called again, in every node that collects no DTMF. Absent: none.
+             *
+             *     - `0`: The key 0.
+             *     - `1`: The key 1.
+             *     - `2`: The key 2.
+             *     - `3`: The key 3.
+             *     - `4`: The key 4.
+             *     - `5`: The key 5.
+             *     - `6`: The key 6.
+             *     - `7`: The key 7.
+             *     - `8`: The key 8.
+             *     - `9`: The key 9.
+             *     - `*`: The key *.
+             *     - `#`: The key #.
+             * @enum {string}
+             */
             readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#";
+            /** @description A voice that the speech model or carrier knows. Absent: the deployment's. */
             readonly voice?: string;
+            /**
+             * @description Language of the conversation, as a BCP 47 tag.
+             * @default en-US
+             * @example de-DE
+             */
             readonly language?: string;
-            readonly limits?: {
-                readonly max_call_seconds?: number;
-                readonly idle_seconds?: number;
-                readonly max_age_seconds?: number;
-                readonly rtc_join_timeout_seconds?: number;
-            };
-            readonly listening?: {
-                readonly endpointing_ms?: number;
-                readonly max_wait_ms?: number;
-                readonly interrupt_after_ms?: number;
-                readonly interrupt_after_words?: number;
-                /** @enum {string} */
-                readonly sensitivity?: "low" | "normal" | "high";
-                readonly backchannels?: readonly string[];
-                readonly phantom_phrases?: readonly string[];
-            };
-            /** @enum {string} */
+            /** @description Bounds of its calls and leads. */
+            readonly limits?: components["schemas"]["NewLimits"];
+            /** @description How it listens, over audio. Absent, and each field that is left out: the defaults. */
+            readonly listening?: components["schemas"]["NewListening"];
+            /**
+             * @description Who speaks first.
+             *
+             *     - `agent`: The agent greets at once.
+             *     - `callee`: The agent waits for the callee's first words, 2.5 s at most, before it greets.
+             * @default agent
+             * @enum {string}
+             */
             readonly speaks_first?: "agent" | "callee";
+            /** @description Outcome words that are tried again. Absent: the deployment's own list (no_answer, busy, failed, voicemail). */
             readonly retry_on?: readonly string[];
-            /** @enum {string} */
-            readonly engine?: "cascade" | "relay" | "realtime";
-            readonly models?: {
-                readonly chat?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly transcription?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly speech?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly realtime?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly evaluation?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-            };
-            readonly evaluators?: readonly {
-                readonly name: string;
-                readonly question: string;
-                readonly scale?: {
-                    readonly min: number;
-                    readonly max: number;
-                };
-            }[];
+            /** @description How the conversation runs. Absent: as the configuration says, then the deployment. */
+            readonly engine?: components["schemas"]["Engine"];
+            /** @description The models it wants. Absent: the deployment's. */
+            readonly models?: components["schemas"]["ModelUses"];
+            /** @description Questions about the finished conversation; their answers are the lead's trace_scores. */
+            readonly evaluators?: readonly components["schemas"]["Evaluator"][];
+            /**
+             * @description Whether a summary of a few sentences is written after the conversation.
+             * @default false
+             */
             readonly summary?: boolean;
+            /**
+             * @description Seconds that the end of the lead, and so its webhook, waits for evaluators and summary; what comes later is added to the lead.
+             * @default 2
+             */
             readonly evaluation_wait_seconds?: number;
         };
-        readonly ConfigCreateTemplateResponse: {
-            /** Format: uuid */
+        /** @description Bounds of a template's calls and leads. */
+        readonly Limits: {
+            /** @description The longest call, seconds. Default: 600. */
+            readonly max_call_seconds: number;
+            /** @description Seconds of the callee's silence after which the agent asks whether they are still there. Default: 8. */
+            readonly idle_seconds: number;
+            /** @description Seconds after its push at which a lead that is still waiting ends EXPIRED. Default: 604800 (7 days). */
+            readonly max_age_seconds: number;
+            /** @description Seconds within which a session lead (RTC modes) must be joined, else it ends. Absent: within max_age_seconds. */
+            readonly rtc_join_timeout_seconds?: number;
+        };
+        /** @description How a template's conversations listen, over audio. */
+        readonly Listening: {
+            /** @description The shortest silence that ends a turn, milliseconds. Default: 300. */
+            readonly endpointing_ms: number;
+            /** @description The longest silence that an unfinished turn is waited for, milliseconds; never shorter than endpointing_ms. Default: 2500. */
+            readonly max_wait_ms: number;
+            /** @description Sound over the agent's speech of this length, milliseconds, makes the agent quieter, and pause where it goes on. Default: 300. */
+            readonly interrupt_after_ms: number;
+            /** @description So many words over the agent's speech cut it; fewer are answered when it has ended. Backchannels do not count. Default: 1. */
+            readonly interrupt_after_words: number;
+            /**
+             * @description How loud a voice has to be above the noise. Default: normal.
+             *
+             *     - `low`: For loud rooms.
+             *     - `normal`: For most.
+             *     - `high`: For quiet callees.
+             * @enum {string}
+             */
+            readonly sensitivity: "low" | "normal" | "high";
+            /**
+             * @description Utterances besides the language's own that only show that the callee listens. Default: none.
+             * @example [
+             *       "go ahead"
+             *     ]
+             */
+            readonly backchannels: readonly string[];
+            /**
+             * @description Utterances besides the known ones that the recogniser writes where nobody speaks. Default: none.
+             * @example [
+             *       "Thank you for watching"
+             *     ]
+             */
+            readonly phantom_phrases: readonly string[];
+        };
+        /** @description A template in one version, defaults filled in; null where it names nothing. */
+        readonly Template: {
+            /**
+             * Format: uuid
+             * @description Id of the template.
+             */
             readonly id: string;
+            /** @description Number of the version: every save makes a new one. */
             readonly version: number;
+            /** @description Id of the reseller that owns it. */
             readonly reseller_id: string;
+            /** @description Id of the merchant that owns it; null: the reseller itself. */
             readonly merchant_id: string | null;
+            /** @description Its name, for people. */
             readonly name: string;
+            /** @description false: pushes are refused, and its leads wait. */
             readonly is_active: boolean;
+            /** @description JSON Schema of the payload; a push that does not fit is refused. Absent: anything fits. */
             readonly payload_schema: {
                 readonly [key: string]: unknown;
             } | null;
+            /** @description Variables that the conversation sets, besides those of payload_schema. */
             readonly variables: readonly string[];
+            /** @description The node that the conversation begins in. */
             readonly initial_node: string;
-            readonly nodes: readonly {
-                readonly name: string;
-                readonly prompt?: string;
-                readonly role_prompt?: string;
-                readonly functions?: readonly {
-                    readonly name: string;
-                    readonly description: string;
-                    readonly parameters?: {
-                        readonly [key: string]: unknown;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                    /** @enum {string} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                    readonly transfer_to?: string;
-                    readonly digits?: string;
-                    readonly http?: {
-                        /** @enum {string} */
-                        readonly method: "GET" | "POST";
-                        readonly url: string;
-                        readonly headers?: {
-                            readonly [key: string]: string;
-                        };
-                        readonly body?: {
-                            readonly [key: string]: unknown;
-                        };
-                    };
-                }[];
-                readonly say?: string;
-                readonly on_enter?: readonly ({
-                    /** @constant */
-                    readonly type: "end_call";
-                } | {
-                    /** @constant */
-                    readonly type: "set";
-                    readonly variable: string;
-                    readonly value: string;
-                } | {
-                    /** @constant */
-                    readonly type: "outcome";
-                    readonly outcome: string;
-                })[];
-                readonly on_exit?: readonly ({
-                    /** @constant */
-                    readonly type: "end_call";
-                } | {
-                    /** @constant */
-                    readonly type: "set";
-                    readonly variable: string;
-                    readonly value: string;
-                } | {
-                    /** @constant */
-                    readonly type: "outcome";
-                    readonly outcome: string;
-                })[];
-                readonly interruptible?: boolean;
-                /** @enum {string} */
-                readonly collect?: "dtmf" | "text";
-                readonly collection?: {
-                    readonly max_digits?: number;
-                    /** @enum {string} */
-                    readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
-                    readonly pause_seconds?: number;
-                    readonly secret?: boolean;
-                };
-                readonly transitions?: readonly {
-                    readonly when?: {
-                        readonly variable?: string;
-                        readonly equals?: string | number | boolean;
-                        readonly one_of?: readonly (string | number | boolean)[];
-                        readonly exists?: boolean;
-                        readonly matches?: string;
-                        readonly digits?: string;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                }[];
-            }[];
-            readonly global_functions: readonly {
-                readonly name: string;
-                readonly description: string;
-                readonly parameters?: {
-                    readonly [key: string]: unknown;
-                };
-                readonly next_node?: string;
-                readonly set?: {
-                    readonly [key: string]: string;
-                };
-                readonly outcome?: string;
-                /** @enum {string} */
-                readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                readonly transfer_to?: string;
-                readonly digits?: string;
-                readonly http?: {
-                    /** @enum {string} */
-                    readonly method: "GET" | "POST";
-                    readonly url: string;
-                    readonly headers?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly body?: {
-                        readonly [key: string]: unknown;
-                    };
-                };
-            }[];
+            /** @description The parts of the conversation. */
+            readonly nodes: readonly components["schemas"]["Node"][];
+            /** @description Functions that the model may call in every node. */
+            readonly global_functions: readonly components["schemas"]["FlowFunction"][];
+            /** @description What the agent says first; may hold {{variables}}. Absent: the first node begins. */
             readonly greeting: string | null;
+            /** @description Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
             readonly voicemail_message: string | null;
+            /** @description Whether the model is offered the function do_not_call in every node, for whoever asks not to be called again. */
             readonly do_not_call_function?: boolean;
-            /** @enum {string|null} */
+            /**
+             * @description The key by which a callee asks not to be called again, in every node that collects no DTMF. Absent: none.
+             * @enum {string|null}
+             */
             readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
+            /** @description A voice that the speech model or carrier knows. Absent: the deployment's. */
             readonly voice: string | null;
+            /** @description Language of the conversation, as a BCP 47 tag. */
             readonly language: string;
-            readonly limits: {
-                readonly max_call_seconds: number;
-                readonly idle_seconds: number;
-                readonly max_age_seconds: number;
-                readonly rtc_join_timeout_seconds?: number;
-            };
-            readonly listening?: {
-                readonly endpointing_ms: number;
-                readonly max_wait_ms: number;
-                readonly interrupt_after_ms: number;
-                readonly interrupt_after_words: number;
-                /** @enum {string} */
-                readonly sensitivity: "low" | "normal" | "high";
-                readonly backchannels: readonly string[];
-                readonly phantom_phrases: readonly string[];
-            };
-            /** @enum {string} */
+            /** @description Bounds of its calls and leads. */
+            readonly limits: components["schemas"]["Limits"];
+            /** @description How it listens, over audio. Absent, and each field that is left out: the defaults. */
+            readonly listening?: components["schemas"]["Listening"];
+            /**
+             * @description Who speaks first.
+             *
+             *     - `agent`: The agent greets at once.
+             *     - `callee`: The agent waits for the callee's first words, 2.5 s at most, before it greets.
+             * @enum {string}
+             */
             readonly speaks_first?: "agent" | "callee";
+            /** @description Outcome words that are tried again. Absent: the deployment's own list (no_answer, busy, failed, voicemail). */
             readonly retry_on: readonly string[] | null;
-            /** @enum {string|null} */
-            readonly engine: "cascade" | "relay" | "realtime" | null;
-            readonly models: {
-                readonly chat?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly transcription?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly speech?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly realtime?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly evaluation?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-            };
-            readonly evaluators: readonly {
-                readonly name: string;
-                readonly question: string;
-                readonly scale?: {
-                    readonly min: number;
-                    readonly max: number;
-                };
-            }[];
+            /** @description How the conversation runs. Absent: as the configuration says, then the deployment. */
+            readonly engine: components["schemas"]["Engine"] | null;
+            /** @description The models it wants. Absent: the deployment's. */
+            readonly models: components["schemas"]["ModelUses"];
+            /** @description Questions about the finished conversation; their answers are the lead's trace_scores. */
+            readonly evaluators: readonly components["schemas"]["Evaluator"][];
+            /** @description Whether a summary of a few sentences is written after the conversation. */
             readonly summary: boolean;
+            /** @description Seconds that the end of the lead, and so its webhook, waits for evaluators and summary; what comes later is added to the lead. */
             readonly evaluation_wait_seconds: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             readonly created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
             readonly updated_at: string;
+            /** @description What a save refuses now, in a template that was saved before: it goes on working as it did. Absent: nothing. */
             readonly warnings?: readonly {
+                /** @description Where. */
                 readonly path: string;
+                /** @description What is wrong with it. */
                 readonly message: string;
             }[];
         };
         readonly ConfigListTemplatesResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly templates: readonly {
-                /** Format: uuid */
-                readonly id: string;
-                readonly version: number;
-                readonly reseller_id: string;
-                readonly merchant_id: string | null;
-                readonly name: string;
-                readonly is_active: boolean;
-                readonly payload_schema: {
-                    readonly [key: string]: unknown;
-                } | null;
-                readonly variables: readonly string[];
-                readonly initial_node: string;
-                readonly nodes: readonly {
-                    readonly name: string;
-                    readonly prompt?: string;
-                    readonly role_prompt?: string;
-                    readonly functions?: readonly {
-                        readonly name: string;
-                        readonly description: string;
-                        readonly parameters?: {
-                            readonly [key: string]: unknown;
-                        };
-                        readonly next_node?: string;
-                        readonly set?: {
-                            readonly [key: string]: string;
-                        };
-                        readonly outcome?: string;
-                        /** @enum {string} */
-                        readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                        readonly transfer_to?: string;
-                        readonly digits?: string;
-                        readonly http?: {
-                            /** @enum {string} */
-                            readonly method: "GET" | "POST";
-                            readonly url: string;
-                            readonly headers?: {
-                                readonly [key: string]: string;
-                            };
-                            readonly body?: {
-                                readonly [key: string]: unknown;
-                            };
-                        };
-                    }[];
-                    readonly say?: string;
-                    readonly on_enter?: readonly ({
-                        /** @constant */
-                        readonly type: "end_call";
-                    } | {
-                        /** @constant */
-                        readonly type: "set";
-                        readonly variable: string;
-                        readonly value: string;
-                    } | {
-                        /** @constant */
-                        readonly type: "outcome";
-                        readonly outcome: string;
-                    })[];
-                    readonly on_exit?: readonly ({
-                        /** @constant */
-                        readonly type: "end_call";
-                    } | {
-                        /** @constant */
-                        readonly type: "set";
-                        readonly variable: string;
-                        readonly value: string;
-                    } | {
-                        /** @constant */
-                        readonly type: "outcome";
-                        readonly outcome: string;
-                    })[];
-                    readonly interruptible?: boolean;
-                    /** @enum {string} */
-                    readonly collect?: "dtmf" | "text";
-                    readonly collection?: {
-                        readonly max_digits?: number;
-                        /** @enum {string} */
-                        readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
-                        readonly pause_seconds?: number;
-                        readonly secret?: boolean;
-                    };
-                    readonly transitions?: readonly {
-                        readonly when?: {
-                            readonly variable?: string;
-                            readonly equals?: string | number | boolean;
-                            readonly one_of?: readonly (string | number | boolean)[];
-                            readonly exists?: boolean;
-                            readonly matches?: string;
-                            readonly digits?: string;
-                        };
-                        readonly next_node?: string;
-                        readonly set?: {
-                            readonly [key: string]: string;
-                        };
-                        readonly outcome?: string;
-                    }[];
-                }[];
-                readonly global_functions: readonly {
-                    readonly name: string;
-                    readonly description: string;
-                    readonly parameters?: {
-                        readonly [key: string]: unknown;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                    /** @enum {string} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                    readonly transfer_to?: string;
-                    readonly digits?: string;
-                    readonly http?: {
-                        /** @enum {string} */
-                        readonly method: "GET" | "POST";
-                        readonly url: string;
-                        readonly headers?: {
-                            readonly [key: string]: string;
-                        };
-                        readonly body?: {
-                            readonly [key: string]: unknown;
-                        };
-                    };
-                }[];
-                readonly greeting: string | null;
-                readonly voicemail_message: string | null;
-                readonly do_not_call_function?: boolean;
-                /** @enum {string|null} */
-                readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
-                readonly voice: string | null;
-                readonly language: string;
-                readonly limits: {
-                    readonly max_call_seconds: number;
-                    readonly idle_seconds: number;
-                    readonly max_age_seconds: number;
-                    readonly rtc_join_timeout_seconds?: number;
-                };
-                readonly listening?: {
-                    readonly endpointing_ms: number;
-                    readonly max_wait_ms: number;
-                    readonly interrupt_after_ms: number;
-                    readonly interrupt_after_words: number;
-                    /** @enum {string} */
-                    readonly sensitivity: "low" | "normal" | "high";
-                    readonly backchannels: readonly string[];
-                    readonly phantom_phrases: readonly string[];
-                };
-                /** @enum {string} */
-                readonly speaks_first?: "agent" | "callee";
-                readonly retry_on: readonly string[] | null;
-                /** @enum {string|null} */
-                readonly engine: "cascade" | "relay" | "realtime" | null;
-                readonly models: {
-                    readonly chat?: {
-                        readonly endpoint?: string;
-                        readonly model?: string;
-                    };
-                    readonly transcription?: {
-                        readonly endpoint?: string;
-                        readonly model?: string;
-                    };
-                    readonly speech?: {
-                        readonly endpoint?: string;
-                        readonly model?: string;
-                    };
-                    readonly realtime?: {
-                        readonly endpoint?: string;
-                        readonly model?: string;
-                    };
-                    readonly evaluation?: {
-                        readonly endpoint?: string;
-                        readonly model?: string;
-                    };
-                };
-                readonly evaluators: readonly {
-                    readonly name: string;
-                    readonly question: string;
-                    readonly scale?: {
-                        readonly min: number;
-                        readonly max: number;
-                    };
-                }[];
-                readonly summary: boolean;
-                readonly evaluation_wait_seconds: number;
-                /** Format: date-time */
-                readonly created_at: string;
-                /** Format: date-time */
-                readonly updated_at: string;
-                readonly warnings?: readonly {
-                    readonly path: string;
-                    readonly message: string;
-                }[];
-            }[];
+            /** @description The templates, each in its newest version. */
+            readonly templates: readonly components["schemas"]["Template"][];
             /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
-        readonly ConfigGetTemplateResponse: {
-            /** Format: uuid */
-            readonly id: string;
-            readonly version: number;
-            readonly reseller_id: string;
-            readonly merchant_id: string | null;
-            readonly name: string;
-            readonly is_active: boolean;
-            readonly payload_schema: {
-                readonly [key: string]: unknown;
-            } | null;
-            readonly variables: readonly string[];
-            readonly initial_node: string;
-            readonly nodes: readonly {
-                readonly name: string;
-                readonly prompt?: string;
-                readonly role_prompt?: string;
-                readonly functions?: readonly {
-                    readonly name: string;
-                    readonly description: string;
-                    readonly parameters?: {
-                        readonly [key: string]: unknown;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                    /** @enum {string} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                    readonly transfer_to?: string;
-                    readonly digits?: string;
-                    readonly http?: {
-                        /** @enum {string} */
-                        readonly method: "GET" | "POST";
-                        readonly url: string;
-                        readonly headers?: {
-                            readonly [key: string]: string;
-                        };
-                        readonly body?: {
-                            readonly [key: string]: unknown;
-                        };
-                    };
-                }[];
-                readonly say?: string;
-                readonly on_enter?: readonly ({
-                    /** @constant */
-                    readonly type: "end_call";
-                } | {
-                    /** @constant */
-                    readonly type: "set";
-                    readonly variable: string;
-                    readonly value: string;
-                } | {
-                    /** @constant */
-                    readonly type: "outcome";
-                    readonly outcome: string;
-                })[];
-                readonly on_exit?: readonly ({
-                    /** @constant */
-                    readonly type: "end_call";
-                } | {
-                    /** @constant */
-                    readonly type: "set";
-                    readonly variable: string;
-                    readonly value: string;
-                } | {
-                    /** @constant */
-                    readonly type: "outcome";
-                    readonly outcome: string;
-                })[];
-                readonly interruptible?: boolean;
-                /** @enum {string} */
-                readonly collect?: "dtmf" | "text";
-                readonly collection?: {
-                    readonly max_digits?: number;
-                    /** @enum {string} */
-                    readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
-                    readonly pause_seconds?: number;
-                    readonly secret?: boolean;
-                };
-                readonly transitions?: readonly {
-                    readonly when?: {
-                        readonly variable?: string;
-                        readonly equals?: string | number | boolean;
-                        readonly one_of?: readonly (string | number | boolean)[];
-                        readonly exists?: boolean;
-                        readonly matches?: string;
-                        readonly digits?: string;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                }[];
-            }[];
-            readonly global_functions: readonly {
-                readonly name: string;
-                readonly description: string;
-                readonly parameters?: {
-                    readonly [key: string]: unknown;
-                };
-                readonly next_node?: string;
-                readonly set?: {
-                    readonly [key: string]: string;
-                };
-                readonly outcome?: string;
-                /** @enum {string} */
-                readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                readonly transfer_to?: string;
-                readonly digits?: string;
-                readonly http?: {
-                    /** @enum {string} */
-                    readonly method: "GET" | "POST";
-                    readonly url: string;
-                    readonly headers?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly body?: {
-                        readonly [key: string]: unknown;
-                    };
-                };
-            }[];
-            readonly greeting: string | null;
-            readonly voicemail_message: string | null;
-            readonly do_not_call_function?: boolean;
-            /** @enum {string|null} */
-            readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
-            readonly voice: string | null;
-            readonly language: string;
-            readonly limits: {
-                readonly max_call_seconds: number;
-                readonly idle_seconds: number;
-                readonly max_age_seconds: number;
-                readonly rtc_join_timeout_seconds?: number;
-            };
-            readonly listening?: {
-                readonly endpointing_ms: number;
-                readonly max_wait_ms: number;
-                readonly interrupt_after_ms: number;
-                readonly interrupt_after_words: number;
-                /** @enum {string} */
-                readonly sensitivity: "low" | "normal" | "high";
-                readonly backchannels: readonly string[];
-                readonly phantom_phrases: readonly string[];
-            };
-            /** @enum {string} */
-            readonly speaks_first?: "agent" | "callee";
-            readonly retry_on: readonly string[] | null;
-            /** @enum {string|null} */
-            readonly engine: "cascade" | "relay" | "realtime" | null;
-            readonly models: {
-                readonly chat?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly transcription?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly speech?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly realtime?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly evaluation?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-            };
-            readonly evaluators: readonly {
-                readonly name: string;
-                readonly question: string;
-                readonly scale?: {
-                    readonly min: number;
-                    readonly max: number;
-                };
-            }[];
-            readonly summary: boolean;
-            readonly evaluation_wait_seconds: number;
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
-            readonly warnings?: readonly {
-                readonly path: string;
-                readonly message: string;
-            }[];
-        };
         readonly ConfigUpdateTemplateRequest: {
+            /**
+             * @description Its name, for people.
+             * @example order confirmation
+             */
             readonly name?: string;
+            /**
+             * @description The node that the conversation begins in.
+             * @example confirm
+             */
             readonly initial_node?: string;
-            readonly nodes?: readonly {
-                readonly name: string;
-                readonly prompt?: string;
-                readonly role_prompt?: string;
-                readonly functions?: readonly {
-                    readonly name: string;
-                    readonly description: string;
-                    readonly parameters?: {
-                        readonly [key: string]: unknown;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                    /** @enum {string} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                    readonly transfer_to?: string;
-                    readonly digits?: string;
-                    readonly http?: {
-                        /** @enum {string} */
-                        readonly method: "GET" | "POST";
-                        readonly url: string;
-                        readonly headers?: {
-                            readonly [key: string]: string;
-                        };
-                        readonly body?: {
-                            readonly [key: string]: unknown;
-                        };
-                    };
-                }[];
-                readonly say?: string;
-                readonly on_enter?: readonly ({
-                    /** @constant */
-                    readonly type: "end_call";
-                } | {
-                    /** @constant */
-                    readonly type: "set";
-                    readonly variable: string;
-                    readonly value: string;
-                } | {
-                    /** @constant */
-                    readonly type: "outcome";
-                    readonly outcome: string;
-                })[];
-                readonly on_exit?: readonly ({
-                    /** @constant */
-                    readonly type: "end_call";
-                } | {
-                    /** @constant */
-                    readonly type: "set";
-                    readonly variable: string;
-                    readonly value: string;
-                } | {
-                    /** @constant */
-                    readonly type: "outcome";
-                    readonly outcome: string;
-                })[];
-                readonly interruptible?: boolean;
-                /** @enum {string} */
-                readonly collect?: "dtmf" | "text";
-                readonly collection?: {
-                    readonly max_digits?: number;
-                    /** @enum {string} */
-                    readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
-                    readonly pause_seconds?: number;
-                    readonly secret?: boolean;
-                };
-                readonly transitions?: readonly {
-                    readonly when?: {
-                        readonly variable?: string;
-                        readonly equals?: string | number | boolean;
-                        readonly one_of?: readonly (string | number | boolean)[];
-                        readonly exists?: boolean;
-                        readonly matches?: string;
-                        readonly digits?: string;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                }[];
-            }[];
+            /** @description The parts of the conversation. */
+            readonly nodes?: readonly components["schemas"]["Node"][];
+            /** @description false: pushes are refused, and its leads wait. */
             readonly is_active?: boolean;
+            /** @description JSON Schema of the payload; a push that does not fit is refused. Absent: anything fits. */
             readonly payload_schema?: {
                 readonly [key: string]: unknown;
             } | null;
+            /** @description Variables that the conversation sets, besides those of payload_schema. */
             readonly variables?: readonly string[] | null;
-            readonly global_functions?: readonly {
-                readonly name: string;
-                readonly description: string;
-                readonly parameters?: {
-                    readonly [key: string]: unknown;
-                };
-                readonly next_node?: string;
-                readonly set?: {
-                    readonly [key: string]: string;
-                };
-                readonly outcome?: string;
-                /** @enum {string} */
-                readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                readonly transfer_to?: string;
-                readonly digits?: string;
-                readonly http?: {
-                    /** @enum {string} */
-                    readonly method: "GET" | "POST";
-                    readonly url: string;
-                    readonly headers?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly body?: {
-                        readonly [key: string]: unknown;
-                    };
-                };
-            }[] | null;
+            /** @description Functions that the model may call in every node. */
+            readonly global_functions?: readonly components["schemas"]["FlowFunction"][] | null;
+            /**
+             * @description What the agent says first; may hold {{variables}}. Absent: the first node begins.
+             * @example Hello {{customer_name}}, this is Northwind.
+             */
             readonly greeting?: string | null;
+            /** @description Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
             readonly voicemail_message?: string | null;
+            /** @description Whether the model is offered the function do_not_call in every node, for whoever asks not to be called again. */
             readonly do_not_call_function?: boolean | null;
-            /** @enum {string|null} */
+            /**
+             * @description The key by which a callee asks not to be called again, in every node that collects no DTMF. Absent: none.
+             *
+             *     - `0`: The key 0.
+             *     - `1`: The key 1.
+             *     - `2`: The key 2.
+             *     - `3`: The key 3.
+             *     - `4`: The key 4.
+             *     - `5`: The key 5.
+             *     - `6`: The key 6.
+             *     - `7`: The key 7.
+             *     - `8`: The key 8.
+             *     - `9`: The key 9.
+             *     - `*`: The key *.
+             *     - `#`: The key #.
+             * @enum {string|null}
+             */
             readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
+            /** @description A voice that the speech model or carrier knows. Absent: the deployment's. */
             readonly voice?: string | null;
+            /**
+             * @description Language of the conversation, as a BCP 47 tag.
+             * @example de-DE
+             */
             readonly language?: string | null;
-            readonly limits?: {
-                readonly max_call_seconds?: number;
-                readonly idle_seconds?: number;
-                readonly max_age_seconds?: number;
-                readonly rtc_join_timeout_seconds?: number;
-            } | null;
-            readonly listening?: {
-                readonly endpointing_ms?: number;
-                readonly max_wait_ms?: number;
-                readonly interrupt_after_ms?: number;
-                readonly interrupt_after_words?: number;
-                /** @enum {string} */
-                readonly sensitivity?: "low" | "normal" | "high";
-                readonly backchannels?: readonly string[];
-                readonly phantom_phrases?: readonly string[];
-            } | null;
-            /** @enum {string|null} */
+            /** @description Bounds of its calls and leads. */
+            readonly limits?: components["schemas"]["NewLimits"] | null;
+            /** @description How it listens, over audio. Absent, and each field that is left out: the defaults. */
+            readonly listening?: components["schemas"]["NewListening"] | null;
+            /**
+             * @description Who speaks first.
+             *
+             *     - `agent`: The agent greets at once.
+             *     - `callee`: The agent waits for the callee's first words, 2.5 s at most, before it greets.
+             * @enum {string|null}
+             */
             readonly speaks_first?: "agent" | "callee" | null;
+            /** @description Outcome words that are tried again. Absent: the deployment's own list (no_answer, busy, failed, voicemail). */
             readonly retry_on?: readonly string[] | null;
-            /** @enum {string|null} */
-            readonly engine?: "cascade" | "relay" | "realtime" | null;
-            readonly models?: {
-                readonly chat?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly transcription?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly speech?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly realtime?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly evaluation?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-            } | null;
-            readonly evaluators?: readonly {
-                readonly name: string;
-                readonly question: string;
-                readonly scale?: {
-                    readonly min: number;
-                    readonly max: number;
-                };
-            }[] | null;
+            /** @description How the conversation runs. Absent: as the configuration says, then the deployment. */
+            readonly engine?: components["schemas"]["Engine"] | null;
+            /** @description The models it wants. Absent: the deployment's. */
+            readonly models?: components["schemas"]["ModelUses"] | null;
+            /** @description Questions about the finished conversation; their answers are the lead's trace_scores. */
+            readonly evaluators?: readonly components["schemas"]["Evaluator"][] | null;
+            /** @description Whether a summary of a few sentences is written after the conversation. */
             readonly summary?: boolean | null;
+            /** @description Seconds that the end of the lead, and so its webhook, waits for evaluators and summary; what comes later is added to the lead. */
             readonly evaluation_wait_seconds?: number | null;
         };
-        readonly ConfigUpdateTemplateResponse: {
-            /** Format: uuid */
-            readonly id: string;
-            readonly version: number;
-            readonly reseller_id: string;
-            readonly merchant_id: string | null;
-            readonly name: string;
-            readonly is_active: boolean;
-            readonly payload_schema: {
-                readonly [key: string]: unknown;
-            } | null;
-            readonly variables: readonly string[];
-            readonly initial_node: string;
-            readonly nodes: readonly {
-                readonly name: string;
-                readonly prompt?: string;
-                readonly role_prompt?: string;
-                readonly functions?: readonly {
-                    readonly name: string;
-                    readonly description: string;
-                    readonly parameters?: {
-                        readonly [key: string]: unknown;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                    /** @enum {string} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                    readonly transfer_to?: string;
-                    readonly digits?: string;
-                    readonly http?: {
-                        /** @enum {string} */
-                        readonly method: "GET" | "POST";
-                        readonly url: string;
-                        readonly headers?: {
-                            readonly [key: string]: string;
-                        };
-                        readonly body?: {
-                            readonly [key: string]: unknown;
-                        };
-                    };
-                }[];
-                readonly say?: string;
-                readonly on_enter?: readonly ({
-                    /** @constant */
-                    readonly type: "end_call";
-                } | {
-                    /** @constant */
-                    readonly type: "set";
-                    readonly variable: string;
-                    readonly value: string;
-                } | {
-                    /** @constant */
-                    readonly type: "outcome";
-                    readonly outcome: string;
-                })[];
-                readonly on_exit?: readonly ({
-                    /** @constant */
-                    readonly type: "end_call";
-                } | {
-                    /** @constant */
-                    readonly type: "set";
-                    readonly variable: string;
-                    readonly value: string;
-                } | {
-                    /** @constant */
-                    readonly type: "outcome";
-                    readonly outcome: string;
-                })[];
-                readonly interruptible?: boolean;
-                /** @enum {string} */
-                readonly collect?: "dtmf" | "text";
-                readonly collection?: {
-                    readonly max_digits?: number;
-                    /** @enum {string} */
-                    readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
-                    readonly pause_seconds?: number;
-                    readonly secret?: boolean;
-                };
-                readonly transitions?: readonly {
-                    readonly when?: {
-                        readonly variable?: string;
-                        readonly equals?: string | number | boolean;
-                        readonly one_of?: readonly (string | number | boolean)[];
-                        readonly exists?: boolean;
-                        readonly matches?: string;
-                        readonly digits?: string;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                }[];
-            }[];
-            readonly global_functions: readonly {
-                readonly name: string;
-                readonly description: string;
-                readonly parameters?: {
-                    readonly [key: string]: unknown;
-                };
-                readonly next_node?: string;
-                readonly set?: {
-                    readonly [key: string]: string;
-                };
-                readonly outcome?: string;
-                /** @enum {string} */
-                readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                readonly transfer_to?: string;
-                readonly digits?: string;
-                readonly http?: {
-                    /** @enum {string} */
-                    readonly method: "GET" | "POST";
-                    readonly url: string;
-                    readonly headers?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly body?: {
-                        readonly [key: string]: unknown;
-                    };
-                };
-            }[];
-            readonly greeting: string | null;
-            readonly voicemail_message: string | null;
-            readonly do_not_call_function?: boolean;
-            /** @enum {string|null} */
-            readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
-            readonly voice: string | null;
-            readonly language: string;
-            readonly limits: {
-                readonly max_call_seconds: number;
-                readonly idle_seconds: number;
-                readonly max_age_seconds: number;
-                readonly rtc_join_timeout_seconds?: number;
-            };
-            readonly listening?: {
-                readonly endpointing_ms: number;
-                readonly max_wait_ms: number;
-                readonly interrupt_after_ms: number;
-                readonly interrupt_after_words: number;
-                /** @enum {string} */
-                readonly sensitivity: "low" | "normal" | "high";
-                readonly backchannels: readonly string[];
-                readonly phantom_phrases: readonly string[];
-            };
-            /** @enum {string} */
-            readonly speaks_first?: "agent" | "callee";
-            readonly retry_on: readonly string[] | null;
-            /** @enum {string|null} */
-            readonly engine: "cascade" | "relay" | "realtime" | null;
-            readonly models: {
-                readonly chat?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly transcription?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly speech?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly realtime?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-                readonly evaluation?: {
-                    readonly endpoint?: string;
-                    readonly model?: string;
-                };
-            };
-            readonly evaluators: readonly {
-                readonly name: string;
-                readonly question: string;
-                readonly scale?: {
-                    readonly min: number;
-                    readonly max: number;
-                };
-            }[];
-            readonly summary: boolean;
-            readonly evaluation_wait_seconds: number;
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
-            readonly warnings?: readonly {
-                readonly path: string;
-                readonly message: string;
-            }[];
-        };
         readonly ConfigListVersionsResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly versions: readonly {
-                /** Format: uuid */
-                readonly id: string;
-                readonly version: number;
-                readonly reseller_id: string;
-                readonly merchant_id: string | null;
-                readonly name: string;
-                readonly is_active: boolean;
-                readonly payload_schema: {
-                    readonly [key: string]: unknown;
-                } | null;
-                readonly variables: readonly string[];
-                readonly initial_node: string;
-                readonly nodes: readonly {
-                    readonly name: string;
-                    readonly prompt?: string;
-                    readonly role_prompt?: string;
-                    readonly functions?: readonly {
-                        readonly name: string;
-                        readonly description: string;
-                        readonly parameters?: {
-                            readonly [key: string]: unknown;
-                        };
-                        readonly next_node?: string;
-                        readonly set?: {
-                            readonly [key: string]: string;
-                        };
-                        readonly outcome?: string;
-                        /** @enum {string} */
-                        readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                        readonly transfer_to?: string;
-                        readonly digits?: string;
-                        readonly http?: {
-                            /** @enum {string} */
-                            readonly method: "GET" | "POST";
-                            readonly url: string;
-                            readonly headers?: {
-                                readonly [key: string]: string;
-                            };
-                            readonly body?: {
-                                readonly [key: string]: unknown;
-                            };
-                        };
-                    }[];
-                    readonly say?: string;
-                    readonly on_enter?: readonly ({
-                        /** @constant */
-                        readonly type: "end_call";
-                    } | {
-                        /** @constant */
-                        readonly type: "set";
-                        readonly variable: string;
-                        readonly value: string;
-                    } | {
-                        /** @constant */
-                        readonly type: "outcome";
-                        readonly outcome: string;
-                    })[];
-                    readonly on_exit?: readonly ({
-                        /** @constant */
-                        readonly type: "end_call";
-                    } | {
-                        /** @constant */
-                        readonly type: "set";
-                        readonly variable: string;
-                        readonly value: string;
-                    } | {
-                        /** @constant */
-                        readonly type: "outcome";
-                        readonly outcome: string;
-                    })[];
-                    readonly interruptible?: boolean;
-                    /** @enum {string} */
-                    readonly collect?: "dtmf" | "text";
-                    readonly collection?: {
-                        readonly max_digits?: number;
-                        /** @enum {string} */
-                        readonly end_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | "none";
-                        readonly pause_seconds?: number;
-                        readonly secret?: boolean;
-                    };
-                    readonly transitions?: readonly {
-                        readonly when?: {
-                            readonly variable?: string;
-                            readonly equals?: string | number | boolean;
-                            readonly one_of?: readonly (string | number | boolean)[];
-                            readonly exists?: boolean;
-                            readonly matches?: string;
-                            readonly digits?: string;
-                        };
-                        readonly next_node?: string;
-                        readonly set?: {
-                            readonly [key: string]: string;
-                        };
-                        readonly outcome?: string;
-                    }[];
-                }[];
-                readonly global_functions: readonly {
-                    readonly name: string;
-                    readonly description: string;
-                    readonly parameters?: {
-                        readonly [key: string]: unknown;
-                    };
-                    readonly next_node?: string;
-                    readonly set?: {
-                        readonly [key: string]: string;
-                    };
-                    readonly outcome?: string;
-                    /** @enum {string} */
-                    readonly action?: "none" | "end_call" | "transfer" | "http" | "send_digits";
-                    readonly transfer_to?: string;
-                    readonly digits?: string;
-                    readonly http?: {
-                        /** @enum {string} */
-                        readonly method: "GET" | "POST";
-                        readonly url: string;
-                        readonly headers?: {
-                            readonly [key: string]: string;
-                        };
-                        readonly body?: {
-                            readonly [key: string]: unknown;
-                        };
-                    };
-                }[];
-                readonly greeting: string | null;
-                readonly voicemail_message: string | null;
-                readonly do_not_call_function?: boolean;
-                /** @enum {string|null} */
-                readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
-                readonly voice: string | null;
-                readonly language: string;
-                readonly limits: {
-                    readonly max_call_seconds: number;
-                    readonly idle_seconds: number;
-                    readonly max_age_seconds: number;
-                    readonly rtc_join_timeout_seconds?: number;
-                };
-                readonly listening?: {
-                    readonly endpointing_ms: number;
-                    readonly max_wait_ms: number;
-                    readonly interrupt_after_ms: number;
-                    readonly interrupt_after_words: number;
-                    /** @enum {string} */
-                    readonly sensitivity: "low" | "normal" | "high";
-                    readonly backchannels: readonly string[];
-                    readonly phantom_phrases: readonly string[];
-                };
-                /** @enum {string} */
-                readonly speaks_first?: "agent" | "callee";
-                readonly retry_on: readonly string[] | null;
-                /** @enum {string|null} */
-                readonly engine: "cascade" | "relay" | "realtime" | null;
-                readonly models: {
-                    readonly chat?: {
-                        readonly endpoint?: string;
-                        readonly model?: string;
-                    };
-                    readonly transcription?: {
-                        readonly endpoint?: string;
-                        readonly model?: string;
-                    };
-                    readonly speech?: {
-                        readonly endpoint?: string;
-                        readonly model?: string;
-                    };
-                    readonly realtime?: {
-                        readonly endpoint?: string;
-                        readonly model?: string;
-                    };
-                    readonly evaluation?: {
-                        readonly endpoint?: string;
-                        readonly model?: string;
-                    };
-                };
-                readonly evaluators: readonly {
-                    readonly name: string;
-                    readonly question: string;
-                    readonly scale?: {
-                        readonly min: number;
-                        readonly max: number;
-                    };
-                }[];
-                readonly summary: boolean;
-                readonly evaluation_wait_seconds: number;
-                /** Format: date-time */
-                readonly created_at: string;
-                /** Format: date-time */
-                readonly updated_at: string;
-                readonly warnings?: readonly {
-                    readonly path: string;
-                    readonly message: string;
-                }[];
-            }[];
+            /** @description The versions, newest first; is_active is that of its time. */
+            readonly versions: readonly components["schemas"]["Template"][];
             /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
@@ -3035,330 +2343,437 @@ export interface components {
          * @enum {string}
          */
         readonly Provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
-        readonly ConfigCreateConfigurationRequest: {
-            /** Format: uuid */
+        /** @description What becomes of a push whose request_id was pushed before for the same merchant and template. */
+        readonly Duplicates: {
+            /** @description Hours after the first push in which this holds. */
+            readonly within_hours: number;
+            /**
+             * @description - `allow`: Another lead is made.
+             *     - `answer_first`: No lead is made; the answer names the first one, with duplicate: true.
+             *     - `refuse`: No lead is made: 409 DUPLICATE_REQUEST.
+             * @enum {string}
+             */
+            readonly policy: "allow" | "answer_first" | "refuse";
+        };
+        /** @description When and how the leads of a template are called. */
+        readonly NewConfiguration: {
+            /**
+             * Format: uuid
+             * @description The template that it is for; each has one at most.
+             */
             readonly template_id: string;
+            /**
+             * @description Seconds from the push to the first attempt.
+             * @example 0
+             */
             readonly initial_offset: number;
+            /**
+             * @description Seconds from the end of an attempt to the next one.
+             * @example 900
+             */
             readonly retry_offset: number;
+            /**
+             * @description When the calling window opens, HH:MM in timezone. The same as call_end_time: all day.
+             * @example 09:00
+             */
             readonly call_start_time: string;
+            /**
+             * @description When it closes, HH:MM in timezone; before call_start_time: on the next day.
+             * @example 18:00
+             */
             readonly call_end_time: string;
+            /**
+             * @description Attempts after the first one, at most.
+             * @example 2
+             */
             readonly max_retry: number;
+            /** @description Over which provider the leads are called. */
             readonly calling_provider: components["schemas"]["Provider"];
+            /**
+             * @description IANA zone of the calling window. Absent: the deployment's (DEFAULT_TIMEZONE).
+             * @example Europe/Paris
+             */
             readonly timezone?: string;
+            /**
+             * @description Days of the calling window, 1 (Monday) to 7 (Sunday), on the calendar of its zone.
+             * @default [
+             *       1,
+             *       2,
+             *       3,
+             *       4,
+             *       5,
+             *       6,
+             *       7
+             *     ]
+             */
             readonly weekdays?: readonly number[];
+            /**
+             * @description Dates on which the calling window is shut all day: 2026-12-25, or --12-25 for that day of each year.
+             * @default []
+             * @example [
+             *       "--12-25"
+             *     ]
+             */
             readonly holidays?: readonly string[];
+            /** @description Whether the window holds on the callee's clock too, in every zone where the number may be. Absent: for numbers outside of the country of timezone. */
             readonly respect_callee_timezone?: boolean;
+            /**
+             * @description false: its leads wait.
+             * @default true
+             */
             readonly enable_calling?: boolean;
+            /**
+             * @description false: leads in a country where no usable number is end INTERNATIONAL_BLOCKED.
+             * @default true
+             */
             readonly enable_international_call?: boolean;
+            /**
+             * @description Whether the template takes inbound calls.
+             * @default false
+             */
             readonly enable_inbound?: boolean;
+            /** @description From when inbound calls are taken, HH:MM in inbound_call_timezone; with inbound_call_end_time. Absent: all day. */
             readonly inbound_call_start_time?: string;
+            /** @description Until when, HH:MM. */
             readonly inbound_call_end_time?: string;
+            /**
+             * @description IANA zone of the inbound hours. Absent: timezone.
+             * @example Europe/Paris
+             */
             readonly inbound_call_timezone?: string;
-            /** @enum {string} */
+            /**
+             * @description What becomes of an inbound call that is not taken.
+             *
+             *     - `REJECT`: inbound_block_message is said, and the call ends.
+             *     - `REDIRECT`: It is handed to inbound_redirect_number.
+             * @default REJECT
+             * @enum {string}
+             */
             readonly inbound_block_action?: "REJECT" | "REDIRECT";
+            /**
+             * @description Where blocked calls are handed with REDIRECT, E.164.
+             * @example +14155550199
+             */
             readonly inbound_redirect_number?: string;
+            /** @description What is said to a blocked caller. Absent: nothing. */
             readonly inbound_block_message?: string;
+            /** @description Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one. */
             readonly inbound_webhook_url?: string;
+            /**
+             * @description Inbound calls that are taken from one caller in a sliding window.
+             * @default 10
+             */
             readonly inbound_max_calls_per_caller?: number;
+            /**
+             * @description Length of that window, seconds.
+             * @default 3600
+             */
             readonly inbound_caller_window_seconds?: number;
+            /**
+             * @description Whether calls are recorded.
+             * @default true
+             */
             readonly record_calls?: boolean;
-            /** @enum {string} */
+            /**
+             * @description What happens when voicemail answers.
+             *
+             *     - `hangup`: The call ends.
+             *     - `leave_message`: The template's voicemail_message is left after the beep.
+             *     - `continue`: The conversation goes on as with a person.
+             * @default hangup
+             * @enum {string}
+             */
             readonly voicemail_action?: "hangup" | "leave_message" | "continue";
-            /** @enum {string} */
-            readonly engine?: "cascade" | "relay" | "realtime";
+            /** @description How conversations run where the template does not say it. Absent: as the deployment says. */
+            readonly engine?: components["schemas"]["Engine"];
+            /**
+             * @description Whether leads with a listed number are dropped.
+             * @default true
+             */
             readonly enforce_blacklist?: boolean;
+            /**
+             * @description Whether rate_limit_max_calls holds.
+             * @default false
+             */
             readonly rate_limit_enabled?: boolean;
+            /** @description Calls in any sliding window of rate_limit_window_seconds; needed where rate_limit_enabled is true. */
             readonly rate_limit_max_calls?: number;
+            /**
+             * @description Length of that window, seconds.
+             * @default 3600
+             */
             readonly rate_limit_window_seconds?: number;
+            /**
+             * @description Numbers, E.164, that are called whatever the rate limit says.
+             * @default []
+             */
             readonly rate_limit_whitelist?: readonly string[];
-            /** @description At most 32768 bytes as JSON. */
+            /**
+             * @description Requests to your server before a dial, whose answers decide whether to call. Fields: name, type (external_api), enabled, url, method, headers, body, timeout_ms, retries, pass_when (path, operator, value), export, default_on_failure (proceed, abort, defer), defer_seconds, max_defers. At most 32768 bytes together.
+             * @default []
+             * @example [
+             *       {
+             *         "name": "open order",
+             *         "url": "https://shop.example.com/orders/{{order_id}}",
+             *         "default_on_failure": "proceed"
+             *       }
+             *     ]
+             */
             readonly pre_checks?: readonly {
                 readonly [key: string]: unknown;
             }[];
-            readonly duplicates?: {
-                readonly within_hours: number;
-                /** @enum {string} */
-                readonly policy: "allow" | "answer_first" | "refuse";
-            };
+            /** @description What becomes of a request_id that was pushed before. Absent: another lead is made. */
+            readonly duplicates?: components["schemas"]["Duplicates"];
+            /**
+             * @description Numbers, E.164, to which a transfer whose target comes from a variable may hand a call.
+             * @default []
+             */
             readonly transfer_numbers?: readonly string[];
         };
-        readonly ConfigCreateConfigurationResponse: {
-            /** Format: uuid */
+        /** @description When and how the leads of a template are called, every default filled in. */
+        readonly Configuration: {
+            /**
+             * Format: uuid
+             * @description Id of the configuration.
+             */
             readonly id: string;
+            /** @description Id of the reseller that owns it. */
             readonly reseller_id: string;
+            /** @description Id of the merchant that owns it; null: the reseller itself. */
             readonly merchant_id: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Id of its template.
+             */
             readonly template_id: string;
+            /** @description Name of its template. */
             readonly template: string;
+            /** @description Seconds from the push to the first attempt. */
             readonly initial_offset: number;
+            /** @description Seconds from the end of an attempt to the next one. */
             readonly retry_offset: number;
+            /** @description When the calling window opens, HH:MM in timezone. The same as call_end_time: all day. */
             readonly call_start_time: string;
+            /** @description When it closes, HH:MM in timezone; before call_start_time: on the next day. */
             readonly call_end_time: string;
+            /** @description IANA zone of the calling window. Absent: the deployment's (DEFAULT_TIMEZONE). */
             readonly timezone: string;
+            /** @description Days of the calling window, 1 (Monday) to 7 (Sunday), on the calendar of its zone. */
             readonly weekdays?: readonly number[];
+            /** @description Dates on which the calling window is shut all day: 2026-12-25, or --12-25 for that day of each year. */
             readonly holidays?: readonly string[];
+            /** @description Whether the window holds on the callee's clock too; null: for numbers outside of the country of timezone. */
             readonly respect_callee_timezone?: boolean | null;
+            /** @description Attempts after the first one, at most. */
             readonly max_retry: number;
+            /** @description Over which provider the leads are called. */
             readonly calling_provider: components["schemas"]["Provider"];
+            /** @description false: its leads wait. */
             readonly enable_calling: boolean;
+            /** @description false: leads in a country where no usable number is end INTERNATIONAL_BLOCKED. */
             readonly enable_international_call: boolean;
+            /** @description Whether the template takes inbound calls. */
             readonly enable_inbound: boolean;
+            /** @description From when inbound calls are taken, HH:MM in inbound_call_timezone; with inbound_call_end_time. Absent: all day. */
             readonly inbound_call_start_time: string | null;
+            /** @description Until when, HH:MM. */
             readonly inbound_call_end_time: string | null;
+            /** @description IANA zone of the inbound hours. Absent: timezone. */
             readonly inbound_call_timezone: string | null;
-            /** @enum {string} */
+            /**
+             * @description What becomes of an inbound call that is not taken.
+             *
+             *     - `REJECT`: inbound_block_message is said, and the call ends.
+             *     - `REDIRECT`: It is handed to inbound_redirect_number.
+             * @default REJECT
+             * @enum {string}
+             */
             readonly inbound_block_action: "REJECT" | "REDIRECT";
+            /** @description Where blocked calls are handed with REDIRECT, E.164. */
             readonly inbound_redirect_number: string | null;
+            /** @description What is said to a blocked caller. Absent: nothing. */
             readonly inbound_block_message: string | null;
+            /** @description Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one. */
             readonly inbound_webhook_url: string | null;
+            /** @description Inbound calls that are taken from one caller in a sliding window. */
             readonly inbound_max_calls_per_caller: number;
+            /** @description Length of that window, seconds. */
             readonly inbound_caller_window_seconds: number;
+            /** @description Whether calls are recorded. */
             readonly record_calls: boolean;
-            /** @enum {string} */
+            /**
+             * @description What happens when voicemail answers.
+             *
+             *     - `hangup`: The call ends.
+             *     - `leave_message`: The template's voicemail_message is left after the beep.
+             *     - `continue`: The conversation goes on as with a person.
+             * @enum {string}
+             */
             readonly voicemail_action: "hangup" | "leave_message" | "continue";
-            /** @enum {string|null} */
-            readonly engine: "cascade" | "relay" | "realtime" | null;
+            /** @description How conversations run where the template does not say it. Absent: as the deployment says. */
+            readonly engine: components["schemas"]["Engine"] | null;
+            /** @description Whether leads with a listed number are dropped. */
             readonly enforce_blacklist: boolean;
+            /** @description Whether rate_limit_max_calls holds. */
             readonly rate_limit_enabled: boolean;
+            /** @description Calls in any sliding window of rate_limit_window_seconds; needed where rate_limit_enabled is true. */
             readonly rate_limit_max_calls: number | null;
+            /** @description Length of that window, seconds. */
             readonly rate_limit_window_seconds: number;
+            /** @description Numbers, E.164, that are called whatever the rate limit says. */
             readonly rate_limit_whitelist: readonly string[];
+            /** @description Requests to your server before a dial, whose answers decide whether to call. Fields: name, type (external_api), enabled, url, method, headers, body, timeout_ms, retries, pass_when (path, operator, value), export, default_on_failure (proceed, abort, defer), defer_seconds, max_defers. At most 32768 bytes together. */
             readonly pre_checks: readonly {
                 readonly [key: string]: unknown;
             }[];
-            readonly duplicates?: {
-                readonly within_hours: number;
-                /** @enum {string} */
-                readonly policy: "allow" | "answer_first" | "refuse";
-            } | null;
+            /** @description What becomes of a request_id that was pushed before. Absent: another lead is made. */
+            readonly duplicates?: components["schemas"]["Duplicates"] | null;
+            /** @description Numbers, E.164, to which a transfer whose target comes from a variable may hand a call. */
             readonly transfer_numbers?: readonly string[];
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Where an override changes the rate limit: the window that the changed limit counts in. Absent: the configuration's own.
+             */
             readonly rate_window_id?: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
             readonly created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
             readonly updated_at: string;
         };
         readonly ConfigListConfigurationsResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
-            readonly configurations: readonly {
-                /** Format: uuid */
-                readonly id: string;
-                readonly reseller_id: string;
-                readonly merchant_id: string | null;
-                /** Format: uuid */
-                readonly template_id: string;
-                readonly template: string;
-                readonly initial_offset: number;
-                readonly retry_offset: number;
-                readonly call_start_time: string;
-                readonly call_end_time: string;
-                readonly timezone: string;
-                readonly weekdays?: readonly number[];
-                readonly holidays?: readonly string[];
-                readonly respect_callee_timezone?: boolean | null;
-                readonly max_retry: number;
-                readonly calling_provider: components["schemas"]["Provider"];
-                readonly enable_calling: boolean;
-                readonly enable_international_call: boolean;
-                readonly enable_inbound: boolean;
-                readonly inbound_call_start_time: string | null;
-                readonly inbound_call_end_time: string | null;
-                readonly inbound_call_timezone: string | null;
-                /** @enum {string} */
-                readonly inbound_block_action: "REJECT" | "REDIRECT";
-                readonly inbound_redirect_number: string | null;
-                readonly inbound_block_message: string | null;
-                readonly inbound_webhook_url: string | null;
-                readonly inbound_max_calls_per_caller: number;
-                readonly inbound_caller_window_seconds: number;
-                readonly record_calls: boolean;
-                /** @enum {string} */
-                readonly voicemail_action: "hangup" | "leave_message" | "continue";
-                /** @enum {string|null} */
-                readonly engine: "cascade" | "relay" | "realtime" | null;
-                readonly enforce_blacklist: boolean;
-                readonly rate_limit_enabled: boolean;
-                readonly rate_limit_max_calls: number | null;
-                readonly rate_limit_window_seconds: number;
-                readonly rate_limit_whitelist: readonly string[];
-                readonly pre_checks: readonly {
-                    readonly [key: string]: unknown;
-                }[];
-                readonly duplicates?: {
-                    readonly within_hours: number;
-                    /** @enum {string} */
-                    readonly policy: "allow" | "answer_first" | "refuse";
-                } | null;
-                readonly transfer_numbers?: readonly string[];
-                /** Format: uuid */
-                readonly rate_window_id?: string;
-                /** Format: date-time */
-                readonly created_at: string;
-                /** Format: date-time */
-                readonly updated_at: string;
-            }[];
+            /** @description The configurations. */
+            readonly configurations: readonly components["schemas"]["Configuration"][];
             /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
-        readonly ConfigGetConfigurationResponse: {
-            /** Format: uuid */
-            readonly id: string;
-            readonly reseller_id: string;
-            readonly merchant_id: string | null;
-            /** Format: uuid */
-            readonly template_id: string;
-            readonly template: string;
-            readonly initial_offset: number;
-            readonly retry_offset: number;
-            readonly call_start_time: string;
-            readonly call_end_time: string;
-            readonly timezone: string;
-            readonly weekdays?: readonly number[];
-            readonly holidays?: readonly string[];
-            readonly respect_callee_timezone?: boolean | null;
-            readonly max_retry: number;
-            readonly calling_provider: components["schemas"]["Provider"];
-            readonly enable_calling: boolean;
-            readonly enable_international_call: boolean;
-            readonly enable_inbound: boolean;
-            readonly inbound_call_start_time: string | null;
-            readonly inbound_call_end_time: string | null;
-            readonly inbound_call_timezone: string | null;
-            /** @enum {string} */
-            readonly inbound_block_action: "REJECT" | "REDIRECT";
-            readonly inbound_redirect_number: string | null;
-            readonly inbound_block_message: string | null;
-            readonly inbound_webhook_url: string | null;
-            readonly inbound_max_calls_per_caller: number;
-            readonly inbound_caller_window_seconds: number;
-            readonly record_calls: boolean;
-            /** @enum {string} */
-            readonly voicemail_action: "hangup" | "leave_message" | "continue";
-            /** @enum {string|null} */
-            readonly engine: "cascade" | "relay" | "realtime" | null;
-            readonly enforce_blacklist: boolean;
-            readonly rate_limit_enabled: boolean;
-            readonly rate_limit_max_calls: number | null;
-            readonly rate_limit_window_seconds: number;
-            readonly rate_limit_whitelist: readonly string[];
-            readonly pre_checks: readonly {
-                readonly [key: string]: unknown;
-            }[];
-            readonly duplicates?: {
-                readonly within_hours: number;
-                /** @enum {string} */
-                readonly policy: "allow" | "answer_first" | "refuse";
-            } | null;
-            readonly transfer_numbers?: readonly string[];
-            /** Format: uuid */
-            readonly rate_window_id?: string;
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
-        };
         readonly ConfigUpdateConfigurationRequest: {
+            /**
+             * @description Seconds from the push to the first attempt.
+             * @example 0
+             */
             readonly initial_offset?: number;
+            /**
+             * @description Seconds from the end of an attempt to the next one.
+             * @example 900
+             */
             readonly retry_offset?: number;
+            /**
+             * @description When the calling window opens, HH:MM in timezone. The same as call_end_time: all day.
+             * @example 09:00
+             */
             readonly call_start_time?: string;
+            /**
+             * @description When it closes, HH:MM in timezone; before call_start_time: on the next day.
+             * @example 18:00
+             */
             readonly call_end_time?: string;
+            /**
+             * @description Attempts after the first one, at most.
+             * @example 2
+             */
             readonly max_retry?: number;
+            /** @description Over which provider the leads are called. */
             readonly calling_provider?: components["schemas"]["Provider"];
+            /**
+             * @description IANA zone of the calling window. Absent: the deployment's (DEFAULT_TIMEZONE).
+             * @example Europe/Paris
+             */
             readonly timezone?: string | null;
+            /** @description Days of the calling window, 1 (Monday) to 7 (Sunday), on the calendar of its zone. */
             readonly weekdays?: readonly number[] | null;
+            /**
+             * @description Dates on which the calling window is shut all day: 2026-12-25, or --12-25 for that day of each year.
+             * @example [
+             *       "--12-25"
+             *     ]
+             */
             readonly holidays?: readonly string[] | null;
+            /** @description Whether the window holds on the callee's clock too, in every zone where the number may be. Absent: for numbers outside of the country of timezone. */
             readonly respect_callee_timezone?: boolean | null;
+            /** @description false: its leads wait. */
             readonly enable_calling?: boolean | null;
+            /** @description false: leads in a country where no usable number is end INTERNATIONAL_BLOCKED. */
             readonly enable_international_call?: boolean | null;
+            /** @description Whether the template takes inbound calls. */
             readonly enable_inbound?: boolean | null;
+            /** @description From when inbound calls are taken, HH:MM in inbound_call_timezone; with inbound_call_end_time. Absent: all day. */
             readonly inbound_call_start_time?: string | null;
+            /** @description Until when, HH:MM. */
             readonly inbound_call_end_time?: string | null;
+            /**
+             * @description IANA zone of the inbound hours. Absent: timezone.
+             * @example Europe/Paris
+             */
             readonly inbound_call_timezone?: string | null;
-            /** @enum {string|null} */
+            /**
+             * @description What becomes of an inbound call that is not taken.
+             *
+             *     - `REJECT`: inbound_block_message is said, and the call ends.
+             *     - `REDIRECT`: It is handed to inbound_redirect_number.
+             * @enum {string|null}
+             */
             readonly inbound_block_action?: "REJECT" | "REDIRECT" | null;
+            /**
+             * @description Where blocked calls are handed with REDIRECT, E.164.
+             * @example +14155550199
+             */
             readonly inbound_redirect_number?: string | null;
+            /** @description What is said to a blocked caller. Absent: nothing. */
             readonly inbound_block_message?: string | null;
+            /** @description Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one. */
             readonly inbound_webhook_url?: string | null;
+            /** @description Inbound calls that are taken from one caller in a sliding window. */
             readonly inbound_max_calls_per_caller?: number | null;
+            /** @description Length of that window, seconds. */
             readonly inbound_caller_window_seconds?: number | null;
+            /** @description Whether calls are recorded. */
             readonly record_calls?: boolean | null;
-            /** @enum {string|null} */
+            /**
+             * @description What happens when voicemail answers.
+             *
+             *     - `hangup`: The call ends.
+             *     - `leave_message`: The template's voicemail_message is left after the beep.
+             *     - `continue`: The conversation goes on as with a person.
+             * @enum {string|null}
+             */
             readonly voicemail_action?: "hangup" | "leave_message" | "continue" | null;
-            /** @enum {string|null} */
-            readonly engine?: "cascade" | "relay" | "realtime" | null;
+            /** @description How conversations run where the template does not say it. Absent: as the deployment says. */
+            readonly engine?: components["schemas"]["Engine"] | null;
+            /** @description Whether leads with a listed number are dropped. */
             readonly enforce_blacklist?: boolean | null;
+            /** @description Whether rate_limit_max_calls holds. */
             readonly rate_limit_enabled?: boolean | null;
+            /** @description Calls in any sliding window of rate_limit_window_seconds; needed where rate_limit_enabled is true. */
             readonly rate_limit_max_calls?: number | null;
+            /** @description Length of that window, seconds. */
             readonly rate_limit_window_seconds?: number | null;
+            /** @description Numbers, E.164, that are called whatever the rate limit says. */
             readonly rate_limit_whitelist?: readonly string[] | null;
-            /** @description At most 32768 bytes as JSON. */
+            /**
+             * @description Requests to your server before a dial, whose answers decide whether to call. Fields: name, type (external_api), enabled, url, method, headers, body, timeout_ms, retries, pass_when (path, operator, value), export, default_on_failure (proceed, abort, defer), defer_seconds, max_defers. At most 32768 bytes together.
+             * @example [
+             *       {
+             *         "name": "open order",
+             *         "url": "https://shop.example.com/orders/{{order_id}}",
+             *         "default_on_failure": "proceed"
+             *       }
+             *     ]
+             */
             readonly pre_checks?: readonly {
                 readonly [key: string]: unknown;
             }[] | null;
-            readonly duplicates?: {
-                readonly within_hours: number;
-                /** @enum {string} */
-                readonly policy: "allow" | "answer_first" | "refuse";
-            } | null;
+            /** @description What becomes of a request_id that was pushed before. Absent: another lead is made. */
+            readonly duplicates?: components["schemas"]["Duplicates"] | null;
+            /** @description Numbers, E.164, to which a transfer whose target comes from a variable may hand a call. */
             readonly transfer_numbers?: readonly string[] | null;
-        };
-        readonly ConfigUpdateConfigurationResponse: {
-            /** Format: uuid */
-            readonly id: string;
-            readonly reseller_id: string;
-            readonly merchant_id: string | null;
-            /** Format: uuid */
-            readonly template_id: string;
-            readonly template: string;
-            readonly initial_offset: number;
-            readonly retry_offset: number;
-            readonly call_start_time: string;
-            readonly call_end_time: string;
-            readonly timezone: string;
-            readonly weekdays?: readonly number[];
-            readonly holidays?: readonly string[];
-            readonly respect_callee_timezone?: boolean | null;
-            readonly max_retry: number;
-            readonly calling_provider: components["schemas"]["Provider"];
-            readonly enable_calling: boolean;
-            readonly enable_international_call: boolean;
-            readonly enable_inbound: boolean;
-            readonly inbound_call_start_time: string | null;
-            readonly inbound_call_end_time: string | null;
-            readonly inbound_call_timezone: string | null;
-            /** @enum {string} */
-            readonly inbound_block_action: "REJECT" | "REDIRECT";
-            readonly inbound_redirect_number: string | null;
-            readonly inbound_block_message: string | null;
-            readonly inbound_webhook_url: string | null;
-            readonly inbound_max_calls_per_caller: number;
-            readonly inbound_caller_window_seconds: number;
-            readonly record_calls: boolean;
-            /** @enum {string} */
-            readonly voicemail_action: "hangup" | "leave_message" | "continue";
-            /** @enum {string|null} */
-            readonly engine: "cascade" | "relay" | "realtime" | null;
-            readonly enforce_blacklist: boolean;
-            readonly rate_limit_enabled: boolean;
-            readonly rate_limit_max_calls: number | null;
-            readonly rate_limit_window_seconds: number;
-            readonly rate_limit_whitelist: readonly string[];
-            readonly pre_checks: readonly {
-                readonly [key: string]: unknown;
-            }[];
-            readonly duplicates?: {
-                readonly within_hours: number;
-                /** @enum {string} */
-                readonly policy: "allow" | "answer_first" | "refuse";
-            } | null;
-            readonly transfer_numbers?: readonly string[];
-            /** Format: uuid */
-            readonly rate_window_id?: string;
-            /** Format: date-time */
-            readonly created_at: string;
-            /** Format: date-time */
-            readonly updated_at: string;
         };
         /** @description A door to make: a button on websites by which visitors call. */
         readonly NewDoor: {
@@ -3419,14 +2834,19 @@ export interface components {
             readonly created_at: string;
         };
         readonly ConfigListDoorsResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
+            /** @description The doors. */
             readonly doors: readonly components["schemas"]["Door"][];
             /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
         readonly ConfigPutSecretRequest: {
+            /** @description The reseller whose secret it is, or whose merchant's. */
             readonly reseller_id: string;
+            /** @description The merchant whose secret it is. Left out: the reseller's own. */
             readonly merchant_id?: string;
+            /** @description Its value; it is never shown again. */
             readonly value: string;
         };
         /** @description A credential of a merchant, or of a reseller; its value is never shown. */
@@ -3452,7 +2872,9 @@ export interface components {
             readonly updated_at: string;
         };
         readonly ConfigListSecretsResponse: {
+            /** @description Items in this answer. */
             readonly count: number;
+            /** @description The secrets, without their values. */
             readonly secrets: readonly components["schemas"]["Secret"][];
             /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
@@ -5329,11 +4751,13 @@ export interface operations {
     readonly "config.listTemplates": {
         readonly parameters: {
             readonly query?: {
+                /** @description Only templates whose name begins so, as it is written. */
                 readonly name?: string;
                 /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
                 /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
+                /** @description Only templates that are switched on, or only the others. */
                 readonly is_active?: boolean;
                 /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
@@ -5375,7 +4799,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["ConfigCreateTemplateRequest"];
+                readonly "application/json": components["schemas"]["NewTemplate"];
             };
         };
         readonly responses: {
@@ -5385,7 +4809,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ConfigCreateTemplateResponse"];
+                    readonly "application/json": components["schemas"]["Template"];
                 };
             };
             /** @description A failure */
@@ -5404,6 +4828,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the template. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -5416,7 +4841,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ConfigGetTemplateResponse"];
+                    readonly "application/json": components["schemas"]["Template"];
                 };
             };
             /** @description A failure */
@@ -5435,6 +4860,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the template. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -5451,7 +4877,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ConfigUpdateTemplateResponse"];
+                    readonly "application/json": components["schemas"]["Template"];
                 };
             };
             /** @description A failure */
@@ -5470,6 +4896,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the template. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -5504,6 +4931,7 @@ export interface operations {
             };
             readonly header?: never;
             readonly path: {
+                /** @description Id of the template. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -5533,8 +4961,11 @@ export interface operations {
     readonly "config.listConfigurations": {
         readonly parameters: {
             readonly query?: {
+                /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
+                /** @description Only what belongs to this template. */
                 readonly template_id?: string;
+                /** @description Only what belongs to this merchant, of those you may see. */
                 readonly merchant_id?: string;
                 /** @description Items in a page, at most; where they are large a page has fewer. */
                 readonly limit?: number;
@@ -5576,7 +5007,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["ConfigCreateConfigurationRequest"];
+                readonly "application/json": components["schemas"]["NewConfiguration"];
             };
         };
         readonly responses: {
@@ -5586,7 +5017,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ConfigCreateConfigurationResponse"];
+                    readonly "application/json": components["schemas"]["Configuration"];
                 };
             };
             /** @description A failure */
@@ -5605,6 +5036,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the configuration. */
                 readonly config_id: string;
             };
             readonly cookie?: never;
@@ -5617,7 +5049,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ConfigGetConfigurationResponse"];
+                    readonly "application/json": components["schemas"]["Configuration"];
                 };
             };
             /** @description A failure */
@@ -5636,6 +5068,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the configuration. */
                 readonly config_id: string;
             };
             readonly cookie?: never;
@@ -5652,7 +5085,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["ConfigUpdateConfigurationResponse"];
+                    readonly "application/json": components["schemas"]["Configuration"];
                 };
             };
             /** @description A failure */
@@ -5671,6 +5104,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the configuration. */
                 readonly config_id: string;
             };
             readonly cookie?: never;
@@ -5698,6 +5132,7 @@ export interface operations {
     readonly "config.listDoors": {
         readonly parameters: {
             readonly query?: {
+                /** @description Only what belongs to this template. */
                 readonly template_id?: string;
                 /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;
@@ -5772,6 +5207,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Id of the door. */
                 readonly id: string;
             };
             readonly cookie?: never;
@@ -5801,6 +5237,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
+                /** @description Its name: it is used as {{secrets.NAME}}. */
                 readonly name: string;
             };
             readonly cookie?: never;
@@ -5834,11 +5271,14 @@ export interface operations {
     readonly "config.deleteSecret": {
         readonly parameters: {
             readonly query: {
+                /** @description The reseller whose secret it is, or whose merchant's. */
                 readonly reseller_id: string;
+                /** @description The merchant whose secret it is. Left out: the reseller's own. */
                 readonly merchant_id?: string;
             };
             readonly header?: never;
             readonly path: {
+                /** @description Its name: it is used as {{secrets.NAME}}. */
                 readonly name: string;
             };
             readonly cookie?: never;
@@ -5866,6 +5306,7 @@ export interface operations {
     readonly "config.listSecrets": {
         readonly parameters: {
             readonly query?: {
+                /** @description Only the secrets of this name. */
                 readonly name?: string;
                 /** @description Only what belongs to this reseller, of those you may see. */
                 readonly reseller_id?: string;

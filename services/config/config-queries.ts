@@ -1,7 +1,8 @@
 import type { Handlers } from "../../shared/bus/bus.ts";
 import type { ConfigurationRecord } from "../../shared/contracts/records/configuration.ts";
 import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
-import type { FlowFunction, TemplateRecord } from "../../shared/contracts/records/template.ts";
+import type { FlowFunction } from "../../shared/contracts/flow/flow-node.ts";
+import type { TemplateRecord } from "../../shared/contracts/records/template.ts";
 import { readPage } from "../../shared/page.ts";
 import { configurationNotFound } from "./configurations/configuration-changes.ts";
 import type { ConfigurationDoc } from "./configurations/configurations.model.ts";

@@ -1,5 +1,6 @@
 import {
   action,
+  described,
   FieldName,
   Json,
   Nothing,
@@ -14,10 +15,21 @@ import {
 } from "./define.ts";
 import { ConfigurationInput, ConfigurationPatch, ConfigurationRecord, Duplicates } from "./records/configuration.ts";
 import { DoorInput, DoorKey, DoorRecord, DoorVariables } from "./records/session.ts";
-import { By, NextCursor, OwnerFilter, PageParams, ROLES } from "./records/identity.ts";
-import { MAX_SECRET_CHARS, MAX_SECRETS_OF_REQUEST, SecretRecord } from "./records/secret.ts";
+import { By, ROLES } from "./records/identity.ts";
+import { MAX_SECRET_CHARS, MAX_SECRETS_OF_REQUEST } from "./records/secret.ts";
 import { Override } from "./records/pushed-lead.ts";
 import { TemplateInput, TemplatePatch, TemplateRecord } from "./records/template.ts";
+import {
+  configurationList,
+  doorList,
+  OneConfiguration,
+  OneSecret,
+  OneTemplate,
+  secretList,
+  secretWritten,
+  templateList,
+  versionList,
+} from "./requests/config-requests.ts";
 
 /** What the scheduler must know of a template to admit its leads; `configuration` is null where the template has none. */
 export const Plan = Type.Object({
@@ -91,76 +103,36 @@ export const config = {
   actions: {
     /** TEMPLATE_INVALID lists every validation issue: unreachable nodes, functions that lead nowhere, variables that are not in the schema. */
     createTemplate: action(Strict({ by: By, template: TemplateInput }), TemplateRecord),
-    listTemplates: action(
-      Strict({
-        by: By,
-        ...OwnerFilter,
-        is_active: Type.Optional(Type.Boolean()),
-        /** Beginning of the name, as it is written. */
-        name: Type.Optional(Text(200)),
-        ...PageParams,
-      }),
-      Type.Object({ count: Type.Integer(), templates: Type.Array(TemplateRecord), next_cursor: NextCursor }),
-    ),
+    listTemplates: action(...templateList),
     /** TEMPLATE_NOT_FOUND when it is unknown or foreign. */
-    getTemplate: action(Strict({ by: By, id: Text(64) }), TemplateRecord),
+    getTemplate: action(Strict(OneTemplate), TemplateRecord),
     /** Saves a new immutable version; a change of is_active alone makes none. FORBIDDEN, TEMPLATE_NOT_FOUND, TEMPLATE_INVALID, BUSY after lost races. */
-    updateTemplate: action(Strict({ by: By, id: Text(64), template: TemplatePatch }), TemplateRecord),
+    updateTemplate: action(Strict({ ...OneTemplate, template: TemplatePatch }), TemplateRecord),
     /** Deletes the template and its configuration; its versions stay for leads that ran with them. RESOURCE_IN_USE while it has unfinished leads. */
-    deleteTemplate: action(Strict({ by: By, id: Text(64) }), Nothing),
+    deleteTemplate: action(Strict(OneTemplate), Nothing),
     /** Every version of a template, whole, the newest first; is_active is that of its time. TEMPLATE_NOT_FOUND. */
-    listVersions: action(
-      Strict({ by: By, id: Text(64), ...PageParams }),
-      Type.Object({ count: Type.Integer(), versions: Type.Array(TemplateRecord), next_cursor: NextCursor }),
-    ),
+    listVersions: action(...versionList),
     /** TEMPLATE_NOT_FOUND, FORBIDDEN, CONFIGURATION_EXISTS, VALIDATION_FAILED. */
     createConfiguration: action(Strict({ by: By, configuration: ConfigurationInput }), ConfigurationRecord),
-    listConfigurations: action(
-      Strict({
-        by: By,
-        reseller_id: Type.Optional(Text(64)),
-        template_id: Type.Optional(Text(64)),
-        merchant_id: Type.Optional(Text(64)),
-        ...PageParams,
-      }),
-      Type.Object({ count: Type.Integer(), configurations: Type.Array(ConfigurationRecord), next_cursor: NextCursor }),
-    ),
+    listConfigurations: action(...configurationList),
     /** CONFIGURATION_NOT_FOUND when it is unknown or foreign. */
-    getConfiguration: action(Strict({ by: By, config_id: Text(64) }), ConfigurationRecord),
+    getConfiguration: action(Strict(OneConfiguration), ConfigurationRecord),
     /** The change is judged together with what stays. FORBIDDEN, CONFIGURATION_NOT_FOUND, VALIDATION_FAILED, BUSY after lost races. */
     updateConfiguration: action(
-      Strict({ by: By, config_id: Text(64), configuration: ConfigurationPatch }),
+      Strict({ ...OneConfiguration, configuration: ConfigurationPatch }),
       ConfigurationRecord,
     ),
     /** The template's leads wait until it has a configuration again. FORBIDDEN, CONFIGURATION_NOT_FOUND. */
-    deleteConfiguration: action(Strict({ by: By, config_id: Text(64) }), Nothing),
+    deleteConfiguration: action(Strict(OneConfiguration), Nothing),
     /**
      * Writes a secret of a merchant, or of a reseller when no merchant is named; what it was before is gone. FORBIDDEN, RESELLER_NOT_FOUND,
      * MERCHANT_NOT_FOUND, RESOURCE_IN_USE (too many), NOT_AVAILABLE without SECRETS_KEY.
      */
-    putSecret: action(
-      Strict({
-        by: By,
-        name: FieldName,
-        reseller_id: Text(64),
-        merchant_id: Type.Optional(Text(64)),
-        value: Text(MAX_SECRET_CHARS),
-      }),
-      SecretRecord,
-      { since: "0.3.0" },
-    ),
+    putSecret: action(...secretWritten, { since: "0.3.0" }),
     /** The secrets of the asker's scope, without their values. */
-    listSecrets: action(
-      Strict({ by: By, name: Type.Optional(FieldName), ...OwnerFilter, ...PageParams }),
-      Type.Object({ count: Type.Integer(), secrets: Type.Array(SecretRecord), next_cursor: NextCursor }),
-      { since: "0.3.0" },
-    ),
+    listSecrets: action(...secretList, { since: "0.3.0" }),
     /** FORBIDDEN, SECRET_NOT_FOUND. */
-    deleteSecret: action(
-      Strict({ by: By, name: FieldName, reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),
-      Nothing,
-      { since: "0.3.0" },
-    ),
+    deleteSecret: action(Strict(OneSecret), Nothing, { since: "0.3.0" }),
     /** Internal: a merchant, or a reseller with all that was its merchants', is deleted, and its secrets and doors go before it. Idempotent. */
     dropSecrets: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Nothing, {
       since: "0.3.0",
@@ -178,13 +150,9 @@ export const config = {
     /** A door: visitors of its websites begin sessions of its template by a button, without a token. FORBIDDEN, TEMPLATE_NOT_FOUND, MERCHANT_NOT_FOUND, RESOURCE_IN_USE (too many). */
     createDoor: action(Strict({ by: By, door: DoorInput }), DoorRecord, { since: "0.3.0" }),
     /** The doors of the asker's scope. */
-    listDoors: action(
-      Strict({ by: By, template_id: Type.Optional(Text(64)), ...OwnerFilter, ...PageParams }),
-      Type.Object({ count: Type.Integer(), doors: Type.Array(DoorRecord), next_cursor: NextCursor }),
-      { since: "0.3.0" },
-    ),
+    listDoors: action(...doorList, { since: "0.3.0" }),
     /** Nobody comes through the door any more; sessions under way go on. FORBIDDEN, DOOR_NOT_FOUND. */
-    deleteDoor: action(Strict({ by: By, id: Text(64) }), Nothing, { since: "0.3.0" }),
+    deleteDoor: action(Strict({ by: By, id: described("Id of the door.", Text(64)) }), Nothing, { since: "0.3.0" }),
     /** Internal: which websites may use a door, and how often one client address; null: there is no such door. */
     doorByKey: action(
       Strict({ key: DoorKey }),

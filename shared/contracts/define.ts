@@ -35,6 +35,8 @@ export const Strict = <T extends TProperties>(properties: T): TObject<T> =>
 export interface Told {
   default?: string | number | boolean | readonly unknown[];
   example?: unknown;
+  /** What the service checks itself, with words of its own for what is wrong. */
+  pattern?: string;
 }
 
 /** A copy of a schema with more keywords; the marks that the library hides in it stay. */
@@ -51,6 +53,7 @@ export const described = <T extends TSchema>(text: string, schema: T, told: Told
   withKeywords(schema, {
     description: text,
     ...(told.default === undefined ? {} : { "x-default": told.default }),
+    ...(told.pattern === undefined ? {} : { "x-pattern": told.pattern }),
     ...(told.example === undefined ? {} : { examples: [told.example] }),
   });
 
@@ -74,7 +77,7 @@ export const describedAs = <T extends TProperties>(as: TProperties, fields: T): 
 });
 
 /** Keywords of these schemas that are for readers, and no part of JSON Schema. */
-export const READERS_KEYWORDS = ["x-default", "x-about", "x-meanings"] as const;
+export const READERS_KEYWORDS = ["x-default", "x-about", "x-meanings", "x-pattern"] as const;
 
 /** A value or null. */
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

@@ -1,4 +1,4 @@
-import type { FlowNode } from "../../../shared/contracts/records/template.ts";
+import type { FlowNode } from "../../../shared/contracts/flow/flow-node.ts";
 import { frameTicker } from "./frame-clock.ts";
 import { words } from "./sounds.ts";
 import { startStubModels } from "./stub-models.ts";

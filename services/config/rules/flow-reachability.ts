@@ -1,4 +1,5 @@
-import type { FlowNode, TemplateInput } from "../../../shared/contracts/records/template.ts";
+import type { FlowNode } from "../../../shared/contracts/flow/flow-node.ts";
+import type { TemplateInput } from "../../../shared/contracts/records/template.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { leadsOn } from "./flow-transition-validation.ts";
 import { functionsOf } from "./template-variables.ts";

@@ -1,4 +1,5 @@
-import type { Condition, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/records/template.ts";
+import type { Condition, FlowNode, Transition } from "../../../shared/contracts/flow/flow-node.ts";
+import type { TemplateInput } from "../../../shared/contracts/records/template.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { patternIssue, patternsIssue } from "./pattern-validation.ts";
 

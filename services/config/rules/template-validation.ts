@@ -1,4 +1,5 @@
-import { TEMPLATE_BYTES, type FlowFunction, type TemplateInput } from "../../../shared/contracts/records/template.ts";
+import { type FlowFunction } from "../../../shared/contracts/flow/flow-node.ts";
+import { TEMPLATE_BYTES, type TemplateInput } from "../../../shared/contracts/records/template.ts";
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { jsonBytes } from "../../../shared/json.ts";
 import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";

@@ -1,4 +1,5 @@
-import type { FlowFunction, FlowNode, TemplateInput, Transition } from "../../../shared/contracts/records/template.ts";
+import type { FlowFunction, FlowNode, Transition } from "../../../shared/contracts/flow/flow-node.ts";
+import type { TemplateInput } from "../../../shared/contracts/records/template.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { secretReferences } from "../../../shared/placeholders.ts";
 import { ALWAYS_ALLOWED } from "./payload-validation.ts";

@@ -1,4 +1,5 @@
-import type { FlowFunction, TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import type { FlowFunction } from "../../../shared/contracts/flow/flow-node.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { checkOf, type JsonSchema } from "../../../shared/schemas/client-schema.ts";
 import type { ArgumentCheck } from "./flow.ts";

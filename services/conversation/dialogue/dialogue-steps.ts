@@ -1,5 +1,5 @@
 import { DO_NOT_CALL, type EndedBy } from "../../../shared/contracts/records/attempt.ts";
-import type { NodeAction } from "../../../shared/contracts/records/template.ts";
+import type { NodeAction } from "../../../shared/contracts/flow/flow-node.ts";
 import { interruptible, type Flow } from "./flow.ts";
 import { addSpoken, takePending } from "./transcript.ts";
 import { phrasesFor } from "../../../shared/phrases.ts";

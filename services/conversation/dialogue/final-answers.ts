@@ -1,4 +1,4 @@
-import type { FlowFunction } from "../../../shared/contracts/records/template.ts";
+import type { FlowFunction } from "../../../shared/contracts/flow/flow-node.ts";
 import type { DialogueEvent, DialogueState } from "./dialogue-state.ts";
 import { BUILT_IN_DO_NOT_CALL, functionsIn, type Flow } from "./flow.ts";
 

@@ -1,5 +1,6 @@
 import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
-import type { FlowFunction, FlowNode, TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import type { FlowFunction, FlowNode } from "../../../shared/contracts/flow/flow-node.ts";
+import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import type { DialogueState } from "./dialogue-state.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 

@@ -1,4 +1,4 @@
-import type { FlowFunction } from "../../../shared/contracts/records/template.ts";
+import type { FlowFunction } from "../../../shared/contracts/flow/flow-node.ts";
 import type { ModelCall, ToolCall } from "./chat-messages.ts";
 import { BUILT_IN_DO_NOT_CALL, functionsIn, isWish, type Flow } from "./flow.ts";
 import { addResult, addSpoken } from "./transcript.ts";

@@ -1,5 +1,5 @@
 import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
-import type { Condition, Transition } from "../../../shared/contracts/records/template.ts";
+import type { Condition, Transition } from "../../../shared/contracts/flow/flow-node.ts";
 import { render, valueText } from "../../../shared/placeholders.ts";
 import type { Flow } from "./flow.ts";
 import { setVariables } from "./secret-entries.ts";

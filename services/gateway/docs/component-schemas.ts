@@ -10,6 +10,7 @@ const SAID_OTHERWISE = new Set([
   "x-about",
   "x-meanings",
   "x-default",
+  "x-pattern",
   "patternProperties",
   "anyOf",
   "properties",
@@ -69,6 +70,7 @@ function saidOf(schema: Schema): Schema {
   const text = textOf("title" in schema ? { description: schema["description"] } : schema);
   return {
     ...(text === "" ? {} : { description: text }),
+    ...("x-pattern" in schema ? { pattern: schema["x-pattern"] } : {}),
     ...("x-default" in schema ? { default: schema["x-default"] } : {}),
     ...("examples" in schema ? { examples: schema["examples"] } : {}),
   };

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { templateIssues, templateWarnings } from "../../../services/config/rules/template-validation.ts";
-import type { FlowNode, TemplateInput } from "../../../shared/contracts/records/template.ts";
+import type { FlowNode } from "../../../shared/contracts/flow/flow-node.ts";
+import type { TemplateInput } from "../../../shared/contracts/records/template.ts";
 import { fn, node, paths, template } from "../fixtures/template-drafts.ts";
 
 const open = (over: Partial<FlowNode> & { name: string }): FlowNode => node({ on_enter: [], ...over });

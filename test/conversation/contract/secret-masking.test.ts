@@ -1,6 +1,6 @@
 import { MongoClient } from "mongodb";
 import conversation from "../../../services/conversation/conversation.service.ts";
-import type { FlowNode } from "../../../shared/contracts/records/template.ts";
+import type { FlowNode } from "../../../shared/contracts/flow/flow-node.ts";
 import { RelayCaller } from "../fixtures/relay-caller.ts";
 import { startScriptedModel, type Question, type Reply, type ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, until, type Stage } from "../../../local/harness/stage.ts";

@@ -1,6 +1,6 @@
 import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
 import { newDialogue } from "../../../services/conversation/dialogue/dialogue-state.ts";
-import type { FlowFunction } from "../../../shared/contracts/records/template.ts";
+import type { FlowFunction } from "../../../shared/contracts/flow/flow-node.ts";
 import { answer, call, heard, NODES, PAYLOAD, play, started, testFlow } from "../../fixtures/flow-template.ts";
 
 const KEY = { type: "object", properties: { key: { type: "string" } } };

@@ -1,6 +1,7 @@
 import { templateIssues } from "../../../services/config/rules/template-validation.ts";
 import { patternIssue } from "../../../services/config/rules/pattern-validation.ts";
-import type { FlowNode, TemplateInput, Transition } from "../../../shared/contracts/records/template.ts";
+import type { FlowNode, Transition } from "../../../shared/contracts/flow/flow-node.ts";
+import type { TemplateInput } from "../../../shared/contracts/records/template.ts";
 
 describe("what is told of a template before it is saved", () => {
   const template = (

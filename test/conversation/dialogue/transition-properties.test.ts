@@ -9,7 +9,7 @@ import {
   type DialogueState,
 } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
-import type { Condition, FlowNode, Transition } from "../../../shared/contracts/records/template.ts";
+import type { Condition, FlowNode, Transition } from "../../../shared/contracts/flow/flow-node.ts";
 import { flowTemplate } from "../../fixtures/flow-template.ts";
 
 /** Any template of rules, any events: what must hold whatever somebody writes. */

@@ -1,7 +1,7 @@
 import { collectionOf } from "../../../services/conversation/dialogue/flow.ts";
 import type { DialogueEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
-import type { FlowNode, Transition } from "../../../shared/contracts/records/template.ts";
+import type { FlowNode, Transition } from "../../../shared/contracts/flow/flow-node.ts";
 import { answer, call, heard, play, started, testFlow, flowTemplate } from "../../fixtures/flow-template.ts";
 
 const TEXT = { type: "object", properties: { plan: { type: "string" }, pin: { type: "string" } } };

@@ -7,7 +7,7 @@ import { boundedTalk } from "../../../shared/talk-bounds.ts";
 import { systemClock } from "../../../shared/time/clock.ts";
 import { asAdmin, until } from "../../../local/harness/stage.ts";
 import { at, delivery, KIB, largestStage, lead, merchant, MOST_BYTES, R, stamps, TEMPLATE, wide, type LargestStage } from "../../fixtures/bus/largest-stage.ts"; // prettier-ignore
-import type { FlowNode } from "../../../shared/contracts/records/template.ts";
+import type { FlowNode } from "../../../shared/contracts/flow/flow-node.ts";
 
 /** The largest answers and requests beside the pages of lists (largest-pages.test.ts) that stored data can give, over a real server. */
 const TEST_MS = 120_000;
