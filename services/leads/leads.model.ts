@@ -3,6 +3,7 @@ import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
 import type { ExecutionMode, LeadStatus } from "../../shared/contracts/records/lead.ts";
 import type { RetryPolicy } from "../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
+import type { LeadEventName } from "../../shared/contracts/events/catalogue.ts";
 import type { CostItem } from "../../shared/contracts/records/attempt.ts";
 
 /** The attempt a lead is in, or was in last: its plan, snapshotted at the claim. A session in a browser has neither number nor provider. */
@@ -12,6 +13,10 @@ export interface AttemptSnapshot {
   template_version: number;
   policy: RetryPolicy;
   claimed_at: Date;
+  /** When these events of the attempt were written, each once. */
+  dialing_at?: Date;
+  answered_at?: Date;
+  evaluated_at?: Date;
 }
 
 /** One transition as the history keeps it: what happened, when, and with what. */
@@ -19,6 +24,13 @@ export interface HistoryEntry {
   event: string;
   at: Date;
   details: Record<string, unknown>;
+}
+
+/** An event as the write that makes it leaves it in the lead: without what the lead itself says (services/leads/events/published-event.ts). */
+export interface OutboxEntry {
+  type: LeadEventName;
+  at: Date;
+  data: Record<string, unknown>;
 }
 
 /** Why a waiting lead is not called yet: until when, and since when for this same reason. */
@@ -86,6 +98,11 @@ export interface LeadDoc {
   aged_from?: Date;
   /** From when `max_age_seconds` counts, whatever state it waits in; far ahead: it does not expire as it is (rules/faults.ts). Absent: an older version wrote it. */
   expiry_from?: Date;
+  /** The number of its last event; absent: it had none since this version. */
+  event_seq?: number;
+  /** Its last events, which are not in the log yet (services/leads/events/publisher.ts), and since when; absent: there are none. */
+  outbox?: OutboxEntry[];
+  outbox_at?: Date;
   /** The lead's transitions, oldest first, the newest 200; read by the timeline only. */
   history?: HistoryEntry[];
   call_id: string | null;
@@ -113,7 +130,10 @@ export interface Owing {
 }
 
 /** A lead without its contents, which may be of any size: as it is read to move it on. Of the payload it has the webhook's address only. */
-export type LeadState = Omit<LeadDoc, "payload" | "history" | "meta"> & Owing;
+export type LeadState = Omit<LeadDoc, "payload" | "history" | "meta" | "outbox"> & Owing;
+
+/** A lead that is written for the first time: with its first event. */
+export type NewLead = LeadDoc & Required<Pick<LeadDoc, "event_seq" | "outbox" | "outbox_at">>;
 
 /** The fields of a LeadState, for a projection. Contents of 256 KiB at each step would be most of the work of the processes and of the database. */
 export const LEAD_STATE: Record<Exclude<keyof LeadState, "payload"> | "payload.reporting_webhook_url", 1> = {
@@ -149,6 +169,8 @@ export const LEAD_STATE: Record<Exclude<keyof LeadState, "payload"> | "payload.r
   faults: 1,
   aged_from: 1,
   expiry_from: 1,
+  event_seq: 1,
+  outbox_at: 1,
   call_id: 1,
   call_initiated_time: 1,
   call_end_time: 1,
@@ -203,6 +225,9 @@ export const leadSchema = new Schema<LeadDoc>(
     faults: Free,
     aged_from: Date,
     expiry_from: Date,
+    event_seq: Number,
+    outbox: { type: [Free], default: undefined },
+    outbox_at: Date,
     call_id: { type: String, default: null },
     call_initiated_time: { type: Date, default: null },
     call_end_time: { type: Date, default: null },
@@ -231,6 +256,7 @@ leadSchema.index({ lease_until: 1, template_id: 1 }, { name: "lease_of_template"
 leadSchema.index({ join_by: 1 }, { name: "join_by", ...whenPresent("join_by") });
 leadSchema.index({ link_hash: 1 }, { name: "by_link", unique: true, ...whenPresent("link_hash") });
 leadSchema.index({ report_due_at: 1 }, { name: "report", ...whenPresent("report_due_at") });
+leadSchema.index({ outbox_at: 1 }, { name: "outbox", ...whenPresent("outbox_at") });
 leadSchema.index({ "call_end.due_at": 1 }, { name: "call_end", ...whenPresent("call_end") });
 const whenText = (field: string) => ({ partialFilterExpression: { [field]: { $gt: "" } } });
 // Lists of parked leads are short, and sorted as they are read.

@@ -7,11 +7,20 @@ import { batched } from "../../shared/batching.ts";
 import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { insertEach, type Written } from "../../shared/database/write-batches.ts";
 import { filterQuery, type LeadFilter } from "./lists/lead-filters.ts";
-import { LEAD_STATE, type HistoryEntry, type LeadDoc, type LeadState, type Owing } from "./leads.model.ts";
+import { carrying } from "./events/carried-events.ts";
+import { outboxRepository, type OutboxRepository } from "./events/outbox.repository.ts";
+import {
+  LEAD_STATE,
+  type HistoryEntry,
+  type LeadDoc,
+  type LeadState,
+  type NewLead,
+  type Owing,
+} from "./leads.model.ts";
 import type { LeadTransition } from "./rules/lead-transition.ts";
 
 /** A lead as its claim reads it. */
-export type ClaimedDoc = Omit<LeadDoc, "history" | "meta">;
+export type ClaimedDoc = Omit<LeadDoc, "history" | "meta" | "outbox">;
 /** What an abort needs to know: whether the lead waits, and whether it will owe a webhook event. */
 export type BriefDoc = Pick<LeadDoc, "_id" | "status"> & Owing;
 /** A finished lead as its webhook event needs it. */
@@ -27,9 +36,9 @@ export interface RestingFilter {
 }
 
 /** Reads and guarded writes of the collection `leads`. What a person reads takes a scope; transitions carry their own guard. */
-export interface LeadsRepository {
+export interface LeadsRepository extends OutboxRepository {
   /** Writes new leads, all in one go, each for itself. Throws when nothing is known of any of them. */
-  insert(leads: readonly LeadDoc[]): Promise<Written[]>;
+  insert(leads: readonly NewLead[]): Promise<Written[]>;
   /** The existing ids among these; for services that issued them. */
   existing(lead_ids: readonly string[]): Promise<Set<string>>;
   /** Makes a transition; the lead as it is afterwards, or null when the guard no longer matched (shared/database/guarded-collection.ts). */
@@ -84,18 +93,23 @@ const INSERTS_PER_BATCH = 100;
 const READS_PER_BATCH = 100;
 
 /** The history is read by the timeline only; it must not weigh on everything else. */
-const PLAIN = { history: 0 } as const;
-const CLAIMED = { history: 0, meta: 0 } as const;
+const PLAIN = { history: 0, outbox: 0 } as const;
+const CLAIMED = { history: 0, meta: 0, outbox: 0 } as const;
 const BRIEF = { status: 1, "payload.reporting_webhook_url": 1 } as const;
 /** Bytes of randomness in the mark of a write. */
 const MARK_BYTES = 9;
 
 /** What a list shows. */
-const SUMMARY = { payload: 0, meta: 0, history: 0 } as const;
+const SUMMARY = { payload: 0, meta: 0, history: 0, outbox: 0 } as const;
 
-/** The repository over a mongoose model. Every filter value is a plain string, number or date put there by us. */
-export const leadsRepository = (model: Model<LeadDoc>, ids: Pick<Ids, "base64url">): LeadsRepository => ({
-  ...writes(model, ids),
+/** The repository over a mongoose model. Every filter value is a plain string, number or date put there by us. `onEvents` runs after writes that made events. */
+export const leadsRepository = (
+  model: Model<LeadDoc>,
+  ids: Pick<Ids, "base64url">,
+  onEvents: () => void = () => undefined,
+): LeadsRepository => ({
+  ...writes(model, ids, onEvents),
+  ...outboxRepository(model),
   ...reads(model),
   ...parkedReads(model),
 });
@@ -109,18 +123,27 @@ const endsOf = (refs: readonly string[]) => ({
   "call_end.ref": { $in: [...refs] },
 });
 
-function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">) {
+function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">, onEvents: () => void) {
   const mark = (): string => ids.base64url(MARK_BYTES);
   const guarded = new GuardedCollection<LeadDoc, LeadState>(model, { mark, projection: LEAD_STATE });
   const claims = new GuardedCollection<LeadDoc, ClaimedDoc>(model, { mark, projection: CLAIMED });
   const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => insertEach(model, leads);
   const insertOne = batched(insertMany, { maxItems: INSERTS_PER_BATCH });
+  /** Also after a write that failed: it may have been made. */
+  const telling = <T>(events: boolean, write: Promise<T>): Promise<T> => (events ? write.finally(onEvents) : write);
   return {
-    insert: async (leads) =>
-      leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads),
-    transition: (transition) => guarded.transition(transition),
-    transitionMany: (transitions) => guarded.transitionMany(transitions),
-    claimMany: (transitions) => claims.transitionMany(transitions),
+    insert: (leads) =>
+      telling(
+        leads.length > 0,
+        leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads),
+      ),
+    transition: (t) => telling(t.events.length > 0, guarded.transition(carrying(t))),
+    transitionMany: (some) =>
+      telling(
+        some.some((t) => t.events.length > 0),
+        guarded.transitionMany(some.map(carrying)),
+      ),
+    claimMany: (some) => telling(true, claims.transitionMany(some.map(carrying))),
     async eventsEnqueued(lead_ids) {
       await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } });
     },

@@ -134,6 +134,9 @@ const CALLERS: Callers = {
     settle: ["conversation", "dialer"],
     annotate: ["conversation", "dialer"],
     unfinished: ["config", "merchants"],
+    events: [],
+    listEvents: [],
+    eventsAfter: [],
   },
   merchants: {
     createReseller: ["gateway"],
@@ -199,7 +202,7 @@ const LISTENERS: Listeners = {
     "allowance.spent": ["gateway"],
     "room.changed": ["conversation"],
   },
-  leads: { "lead.queued": ["scheduler"], "lead.finished": [] },
+  leads: { "lead.queued": ["scheduler"], "lead.finished": [], "events.owed": ["leads"], "events.published": [] },
   merchants: { "calling.switched": ["scheduler"] },
   numbers: { "numbers.freed": ["scheduler"] },
   scheduler: {},

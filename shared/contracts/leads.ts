@@ -1,4 +1,5 @@
 import { action, described, E164, Id, IsoTime, Json, Nullable, Strict, Text, Type, UpTo, Uuid } from "./define.ts";
+import { eventActions } from "./events/event-actions.ts";
 import { AttemptFacts, CostItem, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./records/recording-states.ts";
@@ -176,9 +177,9 @@ export const leads = {
       }),
       Done,
     ),
-    /** Internal: answers where the database does (STORE_UNAVAILABLE), with the deployment's time and how far the database's clock is ahead, while that is held off. `extend` renews the lease; done false: the lease is lost, stop; `outcome`: the lead's. */
+    /** Internal: answers where the database does (STORE_UNAVAILABLE), with the deployment's time and how far the database's clock is ahead, while that is held off. `extend` renews the lease; done false: the lease is lost, stop; `outcome`: the lead's. `answered`: the asker's conversation begins. */
     reachable: action(Strict({}), Reached, { since: "0.3.0" }),
-    extend: action(Strict({ ...AttemptLease, lease_seconds: Lease }), Renewed),
+    extend: action(Strict({ ...AttemptLease, lease_seconds: Lease, answered: Type.Optional(Type.Boolean()) }), Renewed),
     /** Internal: releases a lead whose attempt provably rang nowhere; the attempt is not spent. `fault`: a technical fault with this code was the cause; the lead comes back after a pause that grows with the faults in a row, not at `due_at`, and is parked after several of them. */
     release: action(
       Strict({
@@ -223,6 +224,7 @@ export const leads = {
       }),
       Type.Object({ lead_id: Uuid, claim_no: Type.Integer(), made: Type.Boolean() }),
     ),
+    ...eventActions,
     /** Internal: facts that come early or late (call id, cost, times); never touches status. */
     annotate: action(
       Strict({
@@ -246,5 +248,9 @@ export const leads = {
     /** A lead waits: pushed, released or due for a retry. */
     "lead.queued": Type.Object({ lead_id: Uuid, queue: Type.Optional(UpTo(110)), due_at: Nullable(IsoTime) }),
     "lead.finished": Type.Object({ lead_id: Uuid, outcome: UpTo(64) }),
+    /** A lead has events that are not in the log yet; to whoever publishes. */
+    "events.owed": Type.Object({}),
+    /** There are further events in the log, up to this position. */
+    "events.published": Type.Object({ position: Type.Integer() }),
   },
 };

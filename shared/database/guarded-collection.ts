@@ -6,7 +6,7 @@ import { updateEach } from "./write-batches.ts";
 /** One guarded write to one document: whole, or not at all when the guard no longer holds. `filter` names the document by `_id`. */
 export interface GuardedTransition {
   filter: Record<string, unknown>;
-  update: { $set?: object; $push?: object };
+  update: { $set?: object; $inc?: object; $push?: object };
 }
 
 /** A document that keeps the marks of its last transitions: a writer of a batch, or one that lost the answer, recognises its own. */

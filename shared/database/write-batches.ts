@@ -98,13 +98,29 @@ export async function insertNew<Doc extends { _id: string }>(
   return fresh;
 }
 
-/** Makes each write whose filter holds, all in one request. Throws the driver's error when one was refused, or can't be sent at all; the others are made all the same. */
-export async function updateEach<Doc>(model: Model<Doc>, writes: readonly DocumentWrite[]): Promise<void> {
+/**
+ * Inserts documents one after the other, as they stand: where one fails, none behind it is inserted. False: one has its id or a unique key taken. Throws the driver's error otherwise.
+ */
+export async function appendEach<Doc extends { _id: string }>(
+  model: Model<Doc>,
+  docs: readonly Doc[],
+): Promise<boolean> {
+  try {
+    await model.insertMany([...docs], { ...INSERT, ordered: true });
+    return true;
+  } catch (error) {
+    if (isDuplicateKey(error)) return false;
+    throw error;
+  }
+}
+
+/** Makes each write whose filter holds, all in one request; how many those were. Throws the driver's error when one was refused, or can't be sent at all; the others are made all the same. */
+export async function updateEach<Doc>(model: Model<Doc>, writes: readonly DocumentWrite[]): Promise<number> {
   const inOrder = writes
     .toSorted((a, b) => byText(a.filter["_id"], b.filter["_id"]))
     .map((updateOne) => ({ updateOne }));
   try {
-    await model.bulkWrite(inOrder as Parameters<Model<Doc>["bulkWrite"]>[0], { ordered: false });
+    return (await model.bulkWrite(inOrder as Parameters<Model<Doc>["bulkWrite"]>[0], { ordered: false })).matchedCount;
   } catch (error) {
     const rest = writeErrorsOf(error) === null ? writes.filter((write) => unwritable(write) === null) : [];
     if (rest.length > 0 && rest.length < writes.length) await updateEach(model, rest);

@@ -273,6 +273,13 @@ export const VARIABLES = {
     default: 2000,
     doc: "pause between sweeps for lost leads, calls and webhook events",
   },
+  EVENTS_RETENTION_DAYS: {
+    kind: "integer",
+    min: 1,
+    max: 3650,
+    default: 7,
+    doc: "days for which the log keeps an event of a lead: so long a reader of events may be away and miss none",
+  },
   CRASH_AT: {
     kind: "enum",
     values: CRASH_POINTS,

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Model } from "mongoose";
-import { leadSchema, type LeadDoc } from "../../services/leads/leads.model.ts";
+import { leadSchema, type LeadDoc, type NewLead } from "../../services/leads/leads.model.ts";
 import { leadsRepository, type LeadsRepository } from "../../services/leads/leads.repository.ts";
 import { queuesRepository } from "../../services/leads/queues/queues.repository.ts";
 import { claim, finish, QUEUED_STATE, renewLease } from "../../services/leads/rules/lead-state-machine.ts";
-import { annotate } from "../../services/leads/rules/lead-transition.ts";
+import { queued } from "../../services/leads/rules/lead-events.ts";
+import { annotate, firstEvent } from "../../services/leads/rules/lead-transition.ts";
 import { noFacts } from "../../shared/contracts/records/attempt.ts";
 import { openStore } from "../../shared/database/mongo.ts";
 import { freshDatabase } from "../../local/harness/stage.ts";
@@ -34,8 +35,8 @@ afterAll(async () => {
 });
 
 /** A waiting lead with contents of every kind. */
-async function put(over: Partial<LeadDoc> = {}): Promise<LeadDoc> {
-  const lead: LeadDoc = {
+async function put(over: Partial<NewLead> = {}): Promise<LeadDoc> {
+  const lead: NewLead = {
     _id: randomUUID(),
     reseller_id: "r",
     merchant_id: "m",
@@ -44,6 +45,7 @@ async function put(over: Partial<LeadDoc> = {}): Promise<LeadDoc> {
     request_id: "q",
     queue: TEMPLATE,
     ...QUEUED_STATE,
+    ...firstEvent(queued(AT, "pushed", AT)),
     phone_number: "+14155552601",
     payload: { notes: NOTES, reporting_webhook_url: URL },
     execution_mode: "TELEPHONY",
@@ -82,7 +84,8 @@ const SNAPSHOT = {
 const STATE_ONLY = { payload: { reporting_webhook_url: URL } };
 /** What of the contents was read. */
 const contents = (read: object | null | undefined): unknown =>
-  read && Object.fromEntries(Object.entries(read).filter(([name]) => ["payload", "history", "meta"].includes(name)));
+  read &&
+  Object.fromEntries(Object.entries(read).filter(([name]) => ["payload", "history", "meta", "outbox"].includes(name)));
 
 test("the owner of a claim gets the payload; every step after it, up to the end that owes an event, reads none of the contents", async () => {
   const { _id: lead_id } = await put();
@@ -118,7 +121,9 @@ test("leads that expire are read without their contents, and those without a web
 });
 
 test("a lead is read with every field that it may have beside its contents", async () => {
-  const fields = Object.keys(leadSchema.paths).filter((name) => !["payload", "history", "meta", "__v"].includes(name));
+  const fields = Object.keys(leadSchema.paths).filter(
+    (name) => !["payload", "history", "meta", "outbox", "__v"].includes(name),
+  );
   const { _id } = await put(
     Object.fromEntries(
       [

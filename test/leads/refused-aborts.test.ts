@@ -45,6 +45,7 @@ test("an abort that loses the race against the claim leaves who asked and why in
   expect((await abort()).leads.map(({ status }) => status)).toEqual(STATUSES);
   expect(written[1]).toEqual([
     {
+      events: [],
       filter: { _id: CLAIMED, status: "PROCESSING" },
       update: {
         $set: { updated_at: expect.any(Date) },

@@ -24,6 +24,17 @@ export interface AttemptLeaseDeps extends Pick<ServiceDeps, "bus" | "clock" | "l
   onLost(): void;
 }
 
+/** Asks for another lease; until that was answered, with word that the conversation has begun. */
+function renewal({ bus, lead_id, claim_no, lease_seconds }: AttemptLeaseDeps): () => Promise<boolean> {
+  let told = false;
+  return async () => {
+    const begins = told ? {} : { answered: true };
+    const { done } = await bus.call("leads.extend", { lead_id, claim_no, lease_seconds, ...begins });
+    told = true;
+    return done;
+  };
+}
+
 /** Renews the lease from now on. A failed renewal is retried; only the answer `done: false` means that the lease is lost. */
 export function holdAttemptLease(deps: AttemptLeaseDeps) {
   const { bus, clock, log, lead_id, claim_no, lease_seconds, leaving, onLost } = deps;
@@ -32,7 +43,7 @@ export function holdAttemptLease(deps: AttemptLeaseDeps) {
     leaseSeconds: lease_seconds,
     renewNow: true,
     onLost,
-    renew: async () => (await bus.call("leads.extend", { lead_id, claim_no, lease_seconds })).done,
+    renew: renewal(deps),
     onError: (error) =>
       log.warn(
         { event: "talk.lease_not_renewed", lead_id, claim_no, error: errorForLog(error) },

@@ -5,7 +5,10 @@ import { PUSH_BYTES } from "../../../shared/contracts/records/pushed-lead.ts";
 import { PRE_CHECK_BYTES } from "../../../shared/contracts/records/attempt.ts";
 import { jsonBytes } from "../../../shared/json.ts";
 import { boundedResults, evaluationFields, evaluationHistory, preCheckHistory } from "../rules/attempt-record.ts";
-import { annotate } from "../rules/lead-transition.ts";
+import { DIALLED_MODES } from "../../../shared/contracts/records/lead.ts";
+import type { OutboxEntry } from "../leads.model.ts";
+import { dialing, evaluated, priced } from "../rules/lead-events.ts";
+import { annotate, telling, UNDER_WAY, type LeadTransition } from "../rules/lead-transition.ts";
 import type { LeadDeps } from "../deps.ts";
 
 type Annotation = ParamsOf<"leads.annotate">;
@@ -75,6 +78,49 @@ function annotationHistory(
   };
 }
 
+/** What an annotation tells for the first time: its events, where `guard` holds, and what is kept so that they are told once. */
+interface News {
+  guard: Record<string, unknown>;
+  marks: Record<string, unknown>;
+  events: OutboxEntry[];
+}
+
+/** The call that the carrier took: of an attempt that is under way, before its answer is known. */
+const placedNews = ({ claim_no, call_id }: Annotation, now: Date): News => ({
+  guard: {
+    ...UNDER_WAY,
+    execution_mode: { $in: [...DIALLED_MODES] },
+    "attempt.dialing_at": null,
+    "attempt.answered_at": null,
+  },
+  marks: { "attempt.dialing_at": now },
+  events: [dialing(now, claim_no, call_id ?? "")],
+});
+
+/** What an annotation tells. Each comes in one of its own. */
+function newsOf(p: Annotation, now: Date): News | null {
+  const { claim_no, call_id, call_initiated_time, cost, evaluation } = p;
+  if (call_id !== undefined && call_initiated_time !== undefined) return placedNews(p, now);
+  if (cost !== undefined)
+    return { guard: { [`costs.${claim_no}`]: { $ne: cost } }, marks: {}, events: [priced(now, claim_no, cost)] };
+  if (evaluation === undefined) return null;
+  return {
+    guard: { attempt: { $ne: null }, "attempt.evaluated_at": null },
+    marks: { "attempt.evaluated_at": now },
+    events: [evaluated(now, claim_no, evaluation)],
+  };
+}
+
+/** Writes an annotation with what it tells, or without where that was told before. */
+async function written(
+  leads: Pick<LeadDeps["leads"], "transition">,
+  note: LeadTransition,
+  news: News | null,
+): Promise<boolean> {
+  if (news && (await leads.transition(telling(note, news.guard, news.marks, news.events)))) return true;
+  return (await leads.transition(note)) !== null;
+}
+
 /** Writes facts that come early or late; the cost of an attempt also when the next one has begun already. */
 export async function annotateLead(
   { clock, leads }: Pick<LeadDeps, "clock" | "leads">,
@@ -87,16 +133,15 @@ export async function annotateLead(
   const details = annotationHistory(p, taken, refused);
   if (Object.keys(details).length === 0) return { done: false };
   const now = clock.now();
-  if (await leads.transition(annotate(p, fields, details, now))) return { done: true };
+  const news = newsOf(p, now);
+  if (await written(leads, annotate(p, fields, details, now), news)) return { done: true };
   const late = {
     ...(p.cost === undefined ? {} : { cost: p.cost }),
     ...(p.cost_breakdown === undefined ? {} : { cost_breakdown: p.cost_breakdown }),
   };
   if (Object.keys(late).length === 0) return { done: false };
+  const lateFields = annotationFields({ lead_id: p.lead_id, claim_no: p.claim_no, ...late }, {});
   return {
-    done:
-      (await leads.transition(
-        annotate(p, annotationFields({ lead_id: p.lead_id, claim_no: p.claim_no, ...late }, {}), late, now, true),
-      )) !== null,
+    done: await written(leads, annotate(p, lateFields, late, now, true), p.cost === undefined ? null : newsOf(p, now)),
   };
 }

@@ -28,12 +28,15 @@ export async function claimMany(
   return { claimed: (await leads.claimMany(claims)).map((lead) => lead && toClaimed(lead)) };
 }
 
-/** Renews the lease of a claimed lead; done false: it is lost. */
+/** Renews the lease of a claimed lead, and the first time with `answered` says that its conversation begins; done false: it is lost. */
 export async function renewLease(
   { clock, leads }: LeadDeps,
   p: ParamsOf<"leads.extend">,
 ): Promise<ResultOf<"leads.extend">> {
-  const renewed = await leads.transition(machine.renewLease(p, plusSeconds(clock.now(), p.lease_seconds)));
+  const now = clock.now();
+  const lease_until = plusSeconds(now, p.lease_seconds);
+  const begun = p.answered === true ? await leads.transition(machine.answer(p, lease_until, now)) : null;
+  const renewed = begun ?? (await leads.transition(machine.renewLease(p, lease_until)));
   if (renewed) return { done: true };
   return { done: false, outcome: (await leads.byLease(p.lead_id))?.outcome ?? null };
 }

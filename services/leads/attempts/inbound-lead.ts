@@ -5,7 +5,9 @@ import type { Explanation } from "../../../shared/contracts/records/explanation.
 import { isSessionMode } from "../../../shared/contracts/records/lead.ts";
 import { NEVER_AGES } from "../rules/faults.ts";
 import { INBOUND_STATE } from "../rules/lead-state-machine.ts";
-import type { LeadDoc } from "../leads.model.ts";
+import type { LeadDoc, NewLead } from "../leads.model.ts";
+import { claimed } from "../rules/lead-events.ts";
+import { firstEvent } from "../rules/lead-transition.ts";
 import { queueName } from "../rules/queue-names.ts";
 
 /** An accepted inbound call. */
@@ -25,7 +27,7 @@ export const isInboundCall = ({
 const MAX_REQUEST_ID = 200;
 
 /** The document of an inbound lead: in its attempt from the first moment, never waiting, so never due. */
-export function inboundDocument(p: InboundCall, now: Date): LeadDoc {
+export function inboundDocument(p: InboundCall, now: Date): NewLead {
   const { lead_id, reseller_id, merchant_id, template_id, from, to, reporting_webhook_url } = p;
   const payload = {
     caller_number: from,
@@ -41,6 +43,7 @@ export function inboundDocument(p: InboundCall, now: Date): LeadDoc {
     request_id: `inbound:${p.call_id}`.slice(0, MAX_REQUEST_ID),
     queue: queueName({ _id: lead_id, ...of }, "reseller"),
     ...INBOUND_STATE,
+    ...firstEvent(claimed(now, INBOUND_STATE.claim_no, p)),
     phone_number: from,
     payload,
     payload_bytes: Buffer.byteLength(JSON.stringify(payload)),

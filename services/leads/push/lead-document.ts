@@ -3,8 +3,9 @@ import { plusSeconds } from "../../../shared/time/clock.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { DIALLED_MODES, isSessionMode, type ExecutionMode } from "../../../shared/contracts/records/lead.ts";
 import { QUEUED_STATE } from "../rules/lead-state-machine.ts";
-import { queuedHistory } from "../rules/lead-transition.ts";
-import type { LeadDoc } from "../leads.model.ts";
+import { queued } from "../rules/lead-events.ts";
+import { firstEvent, queuedHistory } from "../rules/lead-transition.ts";
+import type { LeadDoc, NewLead } from "../leads.model.ts";
 import { expiryFrom } from "../rules/faults.ts";
 import { keptOverride, leftOutMeta, leftOutSentence } from "./playground-override.ts";
 import { queueName } from "../rules/queue-names.ts";
@@ -33,7 +34,7 @@ export function documentOf(
   template: ResolvedTemplate,
   phone: string | null,
   now: Date,
-): LeadDoc {
+): NewLead {
   const mode: ExecutionMode = lead.execution_mode ?? "TELEPHONY";
   const due_at = phone !== null && DIALLED_MODES.includes(mode) ? plusSeconds(now, template.initial_offset ?? 0) : null;
   const playground = lead.is_playground === true;
@@ -57,6 +58,7 @@ export function documentOf(
     request_id: lead.request_id,
     queue: queueName({ _id: id, ...of }, template.merchant_id === null ? "reseller" : "merchant"),
     ...QUEUED_STATE,
+    ...firstEvent(queued(now, "pushed", due_at)),
     payload,
     payload_bytes: Buffer.byteLength(JSON.stringify(payload)),
     execution_mode: mode,
@@ -83,7 +85,7 @@ export function documentOf(
 }
 
 /** The same lead by another id, which its own queue is named after. */
-export const withId = (doc: LeadDoc, id: string): LeadDoc => ({
+export const withId = (doc: NewLead, id: string): NewLead => ({
   ...doc,
   _id: id,
   queue: doc.configurations_override ? queueName({ ...doc, _id: id }, "merchant") : doc.queue,

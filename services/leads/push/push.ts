@@ -5,7 +5,7 @@ import { boundedRows, failAs, refusal, type Refusal } from "../../../shared/erro
 import { isRecord } from "../../../shared/json.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import { issueChecker } from "../../../shared/validator.ts";
-import type { LeadDoc } from "../leads.model.ts";
+import type { LeadDoc, NewLead } from "../leads.model.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import { duplicateAnswer, onceDocument, oncePush, type FirstLead, type OncePush } from "./duplicates.ts";
@@ -24,7 +24,7 @@ export interface PushDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "i
 /** One lead on its way through a push. */
 interface Row extends CheckedRow {
   key: KeyedPush | null;
-  doc?: LeadDoc;
+  doc?: NewLead;
   /** Of its request_id one lead is made. */
   once?: OncePush | null;
   /** Its lead's id is that of an earlier push of its request_id, which broke off or is being written. */

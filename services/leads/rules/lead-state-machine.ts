@@ -2,12 +2,12 @@ import { callRef } from "../../../shared/ids.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { AttemptSnapshot, Faults, LeadDoc, LeadState, Owing } from "../leads.model.ts";
 import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
-import { agedFrom, IS_PARKED, NEVER_AGES, notParked, type Aged } from "./faults.ts";
-import { historyEntry, type Lease, type LeadTransition, type SeenLead } from "./lead-transition.ts";
+import { agedFrom, NEVER_AGES, notParked, type Aged } from "./faults.ts";
+import * as event from "./lead-events.ts";
+import { historyEntry, leasedBy, WAITING, type Lease, type LeadTransition, type SeenLead } from "./lead-transition.ts";
 import { queueOf, type Queued } from "./queue-names.ts";
 
-const WAITING = { $in: ["BACKLOG", "RETRY"] };
-const leasedBy = (b: Lease) => ({ _id: b.lead_id, status: "PROCESSING", claim_no: b.claim_no });
+export { answer, refuseAbort, renewLease, resume, takeOver } from "./lead-transition.ts";
 
 /** FINISHED and owing its webhook event in one write; leads without a webhook owe none. */
 const finishedFields = (lead: Owing, outcome: string, now: Date): Record<string, unknown> => ({
@@ -72,6 +72,7 @@ export const claim = (
       template_version: attempt.template_version,
     }),
   },
+  events: [event.claimed(now, seen.claim_no + 1, attempt)],
 });
 
 /** BACKLOG -> PROCESSING, for a session: a client is about to join. A session lead is never due, so that no scheduler claims it. */
@@ -95,25 +96,14 @@ export const join = (
     $inc: { attempt_count: 1, claim_no: 1 },
     ...historyEntry("claimed", now, { claim_no: seen.claim_no + 1, template_version: attempt.template_version }),
   },
-});
-
-/** PROCESSING -> same, the lease renewed. */
-export const renewLease = (lease: Lease, lease_until: Date): LeadTransition => ({
-  filter: leasedBy(lease),
-  update: { $set: { lease_until } },
-});
-
-/** PROCESSING -> same: the sweep takes an expired lease over, so that two sweeps never work on one lead. */
-export const takeOver = (lease: Lease, expired: Date, lease_until: Date, now: Date): LeadTransition => ({
-  filter: { ...leasedBy(lease), lease_until: expired },
-  update: {
-    $set: { lease_until },
-    ...historyEntry("holder_silent", now, { claim_no: lease.claim_no, since: expired.toISOString() }),
-  },
+  events: [event.claimed(now, seen.claim_no + 1, attempt)],
 });
 
 /** A lead in an attempt, as far as its release is concerned. */
 type Released = Queued & Aged & Pick<LeadDoc, "attempt_count" | "join_by">;
+
+/** When a released lead is due; null: a session waits for the next client. */
+const dueOf = ({ join_by }: Released, due_at: Date): Date | null => (join_by === undefined ? due_at : null);
 
 /** PROCESSING -> where it came from, its faults in a row as they are. */
 const returned = (
@@ -137,6 +127,7 @@ const returned = (
     $unset: { lease_until: 1 },
     ...historyEntry("given_back", now, { claim_no: lease.claim_no, why, until: due_at.toISOString(), ...details }),
   },
+  events: [event.queued(now, "released", dueOf(lead, due_at), why)],
 });
 
 /**
@@ -144,8 +135,8 @@ const returned = (
  * for another reason in between says nothing of their end.
  */
 export function release(lease: Lease, lead: Released, due_at: Date, why: string, now: Date): LeadTransition {
-  const { filter, update } = returned(lease, lead, due_at, why, now);
-  return { filter, update: { ...update, $set: { ...update.$set, ...notParked(lead, now) } } };
+  const { update, ...rest } = returned(lease, lead, due_at, why, now);
+  return { ...rest, update: { ...update, $set: { ...update.$set, ...notParked(lead, now) } } };
 }
 
 /** The same, because a technical fault stopped the attempt. `recovered`: its lease was lost. */
@@ -160,15 +151,20 @@ export function releaseForFault(
 ): LeadTransition {
   const { count, code, parked_at } = faults;
   const details = { fault: code, faults: count, ...(parked_at === undefined ? {} : { parked: true }) };
-  const { filter, update } = returned(lease, lead, due_at, why, now, details);
+  const { filter, update, events } = returned(lease, lead, due_at, why, now, details);
   const $set = { ...update.$set, faults, ...(parked_at === undefined ? {} : { expiry_from: NEVER_AGES }) };
-  return { filter, update: { ...update, $set, $inc: { attempt_count: -1, ...(recovered ? { recoveries: 1 } : {}) } } };
+  const isNew = parked_at !== undefined && lead.faults?.parked_at === undefined;
+  return {
+    filter,
+    update: { ...update, $set, $inc: { attempt_count: -1, ...(recovered ? { recoveries: 1 } : {}) } },
+    events: isNew ? [...events, event.parked(now, faults, dueOf(lead, due_at))] : events,
+  };
 }
 
 /** The same, because the lease was lost: that alone says nothing of a fault, and nothing of the end of one. */
 export function recover(lease: Lease, lead: Released, due_at: Date, why: string, now: Date): LeadTransition {
-  const { filter, update } = returned(lease, lead, due_at, why, now);
-  return { filter, update: { ...update, $inc: { attempt_count: -1, recoveries: 1 } } };
+  const { update, ...rest } = returned(lease, lead, due_at, why, now);
+  return { ...rest, update: { ...update, $inc: { attempt_count: -1, recoveries: 1 } } };
 }
 
 /** The same, because a pre-check deferred the lead: counted under its name, with the results of the pre-checks. Names come from clients and are never part of a path. */
@@ -179,11 +175,11 @@ export function releaseForPreCheck(
   by: { name: string; results: readonly Record<string, unknown>[] },
   now: Date,
 ): LeadTransition {
-  const { filter, update } = release(lease, lead, due_at, `pre_check:${by.name}`, now);
+  const { update, ...rest } = release(lease, lead, due_at, `pre_check:${by.name}`, now);
   const defers = lead.pre_check_defers ?? {};
   const times = Object.hasOwn(defers, by.name) ? (defers[by.name] ?? 0) : 0;
   return {
-    filter,
+    ...rest,
     update: {
       ...update,
       $set: {
@@ -201,6 +197,10 @@ export function releaseForPreCheck(
   };
 }
 
+/** Its evaluation came with the attempt's end: none that comes later is told as the first. */
+const evaluatedAt = ({ evaluation }: AttemptFacts, now: Date): Record<string, unknown> =>
+  evaluation ? { "attempt.evaluated_at": now } : {};
+
 /** PROCESSING -> RETRY. */
 export const retry = (
   lease: Lease,
@@ -214,6 +214,7 @@ export const retry = (
   update: {
     $set: {
       ...attemptFields(facts),
+      ...evaluatedAt(facts, now),
       ...withoutFaults(lead, now).$set,
       status: "RETRY",
       queue: queueOf(lead),
@@ -229,6 +230,7 @@ export const retry = (
       due_at: next.due_at.toISOString(),
     }),
   },
+  events: event.ended(now, lease.claim_no, facts, next.outcome, next.due_at),
 });
 
 /** PROCESSING -> FINISHED. */
@@ -242,11 +244,17 @@ export const finish = (
 ): LeadTransition => ({
   filter: leasedBy(lease),
   update: {
-    $set: { ...attemptFields(facts), ...finishedFields(lead, outcome, now), ...owedEnd(lease, end_call, now) },
+    $set: {
+      ...attemptFields(facts),
+      ...evaluatedAt(facts, now),
+      ...finishedFields(lead, outcome, now),
+      ...owedEnd(lease, end_call, now),
+    },
     $unset: { lease_until: 1, join_by: 1, ...withoutFaults(lead, now).$unset, ...outdatedFields(facts) },
     ...countIncrements(facts),
     ...historyEntry("finished", now, attemptHistory(lease.claim_no, facts, outcome)),
   },
+  events: event.ended(now, lease.claim_no, facts, outcome, null),
 });
 
 /** BACKLOG|RETRY -> FINISHED, because it must not be dialled; `due_at` null: it has none. */
@@ -263,6 +271,7 @@ export const drop = (
     $unset: { due_at: 1, join_by: 1, faults: 1 },
     ...historyEntry("dropped", now, { outcome, reason }),
   },
+  events: [event.finished(now, outcome)],
 });
 
 /** BACKLOG|RETRY -> FINISHED by a person. Claim and abort are writes on one document: one of them loses. */
@@ -277,23 +286,5 @@ export const abort = (
     $unset: { due_at: 1, join_by: 1, faults: 1 },
     ...historyEntry("aborted", now, { reason: cancellation.reason, by: cancellation.by }),
   },
-});
-
-/** PROCESSING -> same: an abort that lost the race against the claim. Who asked and why stay in the history. */
-export const refuseAbort = (
-  lead: Pick<LeadDoc, "_id">,
-  { reason, by }: { reason: string; by: string },
-  now: Date,
-): LeadTransition => ({
-  filter: { _id: lead._id, status: "PROCESSING" },
-  update: { $set: { updated_at: now }, ...historyEntry("abort_refused", now, { reason, by }) },
-});
-
-/** BACKLOG|RETRY -> same, parked and due now. Guard: it is parked, `due_at` as seen. */
-export const resume = (lead: Pick<LeadDoc, "_id" | "due_at">, by: string, now: Date): LeadTransition => ({
-  filter: { _id: lead._id, status: WAITING, due_at: lead.due_at ?? null, "faults.parked_at": IS_PARKED },
-  update: {
-    $set: { due_at: now, held: null, updated_at: now },
-    ...historyEntry("resumed", now, { by }),
-  },
+  events: event.aborted(now, cancellation.by),
 });

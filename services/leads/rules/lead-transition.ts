@@ -1,4 +1,7 @@
-import type { HistoryEntry } from "../leads.model.ts";
+import type { HistoryEntry, LeadDoc, OutboxEntry } from "../leads.model.ts";
+import type { LeadStatus } from "../../../shared/contracts/records/lead.ts";
+import { IS_PARKED } from "./faults.ts";
+import { answered, queued } from "./lead-events.ts";
 
 /** What a transition adds to the lead's history. */
 interface HistoryPush {
@@ -14,6 +17,8 @@ export interface LeadTransition {
     $inc?: Record<string, number>;
     $push?: HistoryPush;
   };
+  /** The events that it makes, in their order: written with it, and numbered (services/leads/events/carried-events.ts). None is said, not left out. */
+  events: readonly OutboxEntry[];
 }
 
 /** Transitions of one lead that its history keeps; the oldest go first. */
@@ -35,11 +40,71 @@ export interface Lease {
   claim_no: number;
 }
 
+/** What the guard of a waiting lead names. */
+export const WAITING = { $in: ["BACKLOG", "RETRY"] };
+const IN_ATTEMPT: LeadStatus = "PROCESSING";
+/** The guard of a lead in this attempt. */
+export const leasedBy = ({ lead_id, claim_no }: Lease) => ({ _id: lead_id, status: IN_ATTEMPT, claim_no });
+/** The guard of an annotation that only an attempt under way may tell. */
+export const UNDER_WAY = { status: IN_ATTEMPT, attempt: { $ne: null } } as const;
+
 /** What the history of a lead begins with. */
 export const queuedHistory = (now: Date, due_at: Date | null, execution_mode: string): HistoryEntry => ({
   event: "queued",
   at: now,
   details: { due_at: due_at?.toISOString() ?? null, execution_mode },
+});
+
+/** What a new lead begins its sequence of events with. */
+export const firstEvent = (event: OutboxEntry): Required<Pick<LeadDoc, "event_seq" | "outbox" | "outbox_at">> => ({
+  event_seq: 1,
+  outbox: [event],
+  outbox_at: event.at,
+});
+
+/** PROCESSING -> same, the lease renewed. */
+export const renewLease = (lease: Lease, lease_until: Date): LeadTransition => ({
+  filter: leasedBy(lease),
+  update: { $set: { lease_until } },
+  events: [],
+});
+
+/** The same by the conversation that begins: once for each attempt. */
+export const answer = (lease: Lease, lease_until: Date, now: Date): LeadTransition => ({
+  filter: { ...leasedBy(lease), attempt: { $ne: null }, "attempt.answered_at": null },
+  update: { $set: { lease_until, "attempt.answered_at": now } },
+  events: [answered(now, lease.claim_no)],
+});
+
+/** PROCESSING -> same: the sweep takes an expired lease over, so that two sweeps never work on one lead. */
+export const takeOver = (lease: Lease, expired: Date, lease_until: Date, now: Date): LeadTransition => ({
+  filter: { ...leasedBy(lease), lease_until: expired },
+  update: {
+    $set: { lease_until },
+    ...historyEntry("holder_silent", now, { claim_no: lease.claim_no, since: expired.toISOString() }),
+  },
+  events: [],
+});
+
+/** PROCESSING -> same: an abort that lost the race against the claim. Who asked and why stay in the history. */
+export const refuseAbort = (
+  lead: Pick<LeadDoc, "_id">,
+  { reason, by }: { reason: string; by: string },
+  now: Date,
+): LeadTransition => ({
+  filter: { _id: lead._id, status: IN_ATTEMPT },
+  update: { $set: { updated_at: now }, ...historyEntry("abort_refused", now, { reason, by }) },
+  events: [],
+});
+
+/** BACKLOG|RETRY -> same, parked and due now. Guard: it is parked, `due_at` as seen. */
+export const resume = (lead: Pick<LeadDoc, "_id" | "due_at">, by: string, now: Date): LeadTransition => ({
+  filter: { _id: lead._id, status: WAITING, due_at: lead.due_at ?? null, "faults.parked_at": IS_PARKED },
+  update: {
+    $set: { due_at: now, held: null, updated_at: now },
+    ...historyEntry("resumed", now, { by }),
+  },
+  events: [queued(now, "resumed", now)],
 });
 
 /** Facts that arrive early or late; status is never touched. `details` is what the history keeps of them. `later`: only where another attempt has begun since. */
@@ -55,4 +120,17 @@ export const annotate = (
     $set: { ...facts, updated_at: now },
     ...historyEntry("noted", now, { claim_no: lease.claim_no, ...details }),
   },
+  events: [],
+});
+
+/** An annotation that makes events as well, where `guard` holds. */
+export const telling = (
+  { filter, update }: LeadTransition,
+  guard: Record<string, unknown>,
+  marks: Record<string, unknown>,
+  events: readonly OutboxEntry[],
+): LeadTransition => ({
+  filter: { ...filter, ...guard },
+  update: { ...update, $set: { ...update.$set, ...marks } },
+  events,
 });

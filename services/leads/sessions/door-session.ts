@@ -4,7 +4,7 @@ import { unstorableIn } from "../../../shared/database/storable.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
 import { sha256 } from "../../../shared/ids.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
-import type { LeadDoc } from "../leads.model.ts";
+import type { LeadDoc, NewLead } from "../leads.model.ts";
 import { toWaiting } from "../lists/lead-views.ts";
 import { documentOf, PHONE } from "../push/lead-document.ts";
 import * as machine from "../rules/lead-state-machine.ts";
@@ -34,7 +34,7 @@ function visitorsLead(
   { door_id, merchant_id, template, reporting_webhook_url }: Door,
   { origin, variables }: ParamsOf<"leads.callByDoor">,
   link: string,
-): LeadDoc {
+): NewLead {
   const now = clock.now();
   const pushed = {
     reseller_id: template.reseller_id,

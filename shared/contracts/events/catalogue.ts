@@ -1,10 +1,11 @@
 /**
  * Every event that integrators and internal services hear of, whichever way they hear it: GET /events, SSE, webhooks, JetStream.
- * The catalogue comes first: outbox, log and `leads.eventsAfter`, as described here, do not exist yet, and nothing is written.
+ * Written are those that say so (`written`), into the log that `leads.eventsAfter` reads; no way out reads it yet.
  *
  * How an event comes about and leaves:
  *
- * 1. The write that changes a lead carries its events: `leads` alone counts `event_seq` of the lead and appends to its `outbox`, in the same update.
+ * 1. The write that changes a lead carries its events: `leads` alone counts `event_seq` of the lead and appends to its `outbox`, in the same update
+ *    (services/leads/events/carried-events.ts).
  * 2. One owner at a time in `leads` publishes: it copies them into the collection `lead_events`, each with a `position`, and empties the outbox. Positions are those of
  *    the whole deployment: 1, 2, 3, … without a gap, in the order of publication; those of one lead are in the order of their `seq`. A gap is never filled later,
  *    so whoever reads in the order of positions misses nothing.

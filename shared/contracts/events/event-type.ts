@@ -1,4 +1,4 @@
-import { Id, IsoTime, Strict, Text, Type, UpTo, type Static, type TSchema } from "../define.ts";
+import { described, Id, IsoTime, named, Strict, Text, Type, UpTo, type Static, type TSchema } from "../define.ts";
 
 /** What an event is about: a lead has a sequence of its own; the others are about what a lead is called with or by. */
 export const EVENT_SUBJECTS = ["lead", "number", "pause", "configuration"] as const;
@@ -38,20 +38,29 @@ const MAX_TYPE = 40;
  * - `reseller`, `merchant`, `template`: whose it is (extension attributes); absent where there is none.
  * - `data`: by its type. Phone numbers are masked; no transcript, payload, variable or free text of a person is in it, but an id to fetch them by.
  */
-export const CloudEvent = Strict({
-  specversion: Type.Enum(["1.0"]),
-  id: Text(80),
-  source: Text(100),
-  type: Text(MAX_TYPE),
-  subject: Text(64),
-  time: IsoTime,
-  datacontenttype: Type.Enum(["application/json"]),
-  reseller: Text(64),
-  merchant: Type.Optional(Text(64)),
-  template: Type.Optional(Text(64)),
-  seq: Type.Integer({ minimum: 1 }),
-  data: Type.Record(UpTo(64), Type.Unknown()),
-});
+export const CloudEvent = named(
+  "CloudEvent",
+  "An event as a CloudEvent 1.0.",
+  Strict({
+    specversion: described("The version of CloudEvents.", Type.Enum(["1.0"])),
+    id: described("Names the event, `<lead_id>.<seq>`: the same id is the same event.", Text(80), {
+      example: "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3",
+    }),
+    source: described("Where it comes from.", Text(100), { example: "/callagent/leads" }),
+    type: described("What happened: a name of the catalogue of events.", Text(MAX_TYPE), { example: "lead.ended" }),
+    subject: described("Id of what it is about: the lead.", Text(64)),
+    time: described("When it happened, UTC.", IsoTime),
+    datacontenttype: described("The kind of `data`.", Type.Enum(["application/json"])),
+    reseller: described("Id of the reseller whose it is.", Text(64)),
+    merchant: Type.Optional(described("Id of the merchant whose it is; absent: it is the reseller's own.", Text(64))),
+    template: Type.Optional(described("Id of the template; absent: it has none.", Text(64))),
+    seq: described(
+      "Its number among the events of its subject: 1, 2, 3, … without a gap.",
+      Type.Integer({ minimum: 1 }),
+    ),
+    data: described("What is told of it, by its type.", Type.Record(UpTo(64), Type.Unknown())),
+  }),
+);
 export type CloudEvent = Static<typeof CloudEvent>;
 
 /** Of an attempt: its number, by which retries of a lead are told apart; with the lead's id the call reference. */

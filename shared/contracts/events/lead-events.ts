@@ -55,7 +55,7 @@ export const leadEvents = {
   ),
   "lead.dialing": event(
     "lead",
-    "The carrier took the call of this attempt. `call_id`: the carrier's name of it, where it gave one.",
+    "The carrier took the call of this attempt; left out where the lead knew of the answer first, and for sessions. `call_id`: the carrier's name of it, where it gave one.",
     Type.Object({ ...LeadFacts, ...Attempt, call_id: Nullable(UpTo(300)) }),
     { ...attempt, call_id: CALL_ID },
   ),

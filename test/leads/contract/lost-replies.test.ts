@@ -1,6 +1,6 @@
 import { noFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
-import { asMerchant, freshDatabase } from "../../../local/harness/stage.ts";
+import { asMerchant, freshDatabase, until } from "../../../local/harness/stage.ts";
 import { startTcpProxy, through, type TcpProxy } from "../../../local/harness/tcp-proxy.ts";
 import { ATTEMPT, claimSeen, leadsStage, M, R, type LeadsStage } from "../../fixtures/leads-stage.ts";
 import { LOSSES_TO_GIVE_UP, needing } from "../../fixtures/database-abilities.ts";
@@ -24,10 +24,11 @@ afterAll(async () => {
 /** No lease runs out here, so that no sweep writes anything. */
 const LEASE = 3600;
 const COMMAND_BYTES = 100;
+/** A command on leads or push keys: the publisher of events, who has a lease of its own to renew, is left alone. */
 const command =
   (name: string) =>
   (request: Buffer): boolean =>
-    request.subarray(0, COMMAND_BYTES).includes(`${name}\0`);
+    request.subarray(0, COMMAND_BYTES).includes(`${name}\0`) && !request.subarray(0, COMMAND_BYTES).includes("event_");
 /** Loses the next replies to a command while `work` runs, and makes sure that they were lost. */
 async function losing<T>(replies: number, name: string, work: () => Promise<T>): Promise<T> {
   const before = proxy.lost();
@@ -45,6 +46,8 @@ const lead = async (lead_id: string) => (await at.db.collection<LeadDoc>("leads"
 async function due() {
   const { lead_call_tracker_id: lead_id } = await at.push();
   await at.clock.advance(30_000);
+  // its first event is published, and nothing is until time goes on
+  await until("an empty outbox", async () => (await lead(lead_id)).outbox === undefined || undefined);
   return { lead_id, due_at: (await lead(lead_id)).due_at!.toISOString(), claim_no: 0 };
 }
 async function claimed() {
@@ -157,9 +160,11 @@ needing("failPoints", () => {
   test("a failure that the database tells of is one: nothing is claimed or given back, and nobody takes another's claim for their own", async () => {
     const seen = await due();
     const fails = (command: string, how: object) =>
-      at.db
-        .admin()
-        .command({ configureFailPoint: "failCommand", mode: { times: 1 }, data: { failCommands: [command], ...how } });
+      at.db.admin().command({
+        configureFailPoint: "failCommand",
+        mode: { times: 1 },
+        data: { failCommands: [command], ...how },
+      });
     await fails("update", { errorCode: 8000 });
     await expect(claim(seen)).rejects.toThrow();
     expect(await lead(seen.lead_id)).toMatchObject({ status: "BACKLOG", claim_no: 0, attempt_count: 0 });

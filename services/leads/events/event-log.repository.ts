@@ -1,0 +1,78 @@
+import type { Model } from "mongoose";
+import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
+import { appendEach, insertNew } from "../../../shared/database/write-batches.ts";
+import type { EventCursorDoc, LogEntry } from "./event-log.model.ts";
+
+/** Reads and writes of the log of events. */
+export interface EventLog {
+  /** Those of the ids that are in the log. */
+  known(ids: readonly string[]): Promise<Set<string>>;
+  /** The last position; 0: the log is empty. */
+  last(): Promise<number>;
+  /** The first position that is still kept; null: the log is empty. */
+  first(): Promise<number | null>;
+  /** Appends in this order. False: another process has written one of the positions or events, so that only those before it are in the log, by this process or that. */
+  append(entries: readonly LogEntry[]): Promise<boolean>;
+  /** Entries behind `after`, up to `to`, in the order of their positions. */
+  between(scope: Scope, after: number, to: number, limit: number): Promise<LogEntry[]>;
+  /** Events of a lead behind a number, in order. */
+  ofLead(lead_id: string, after: number, limit: number): Promise<LogEntry[]>;
+}
+
+/** Who publishes, or reads on. */
+export interface EventCursors {
+  /** Takes a cursor that is free, new, or ours already; null: another process has it. */
+  take(name: string, owner: string, now: Date, lease_until: Date): Promise<EventCursorDoc | null>;
+  /** Renews the lease and writes how far we have come; false: it is another's. */
+  renew(name: string, owner: string, lease_until: Date, position: number): Promise<boolean>;
+}
+
+/** The log over its model. */
+export const eventLog = (model: Model<LogEntry>): EventLog => {
+  const edge = (direction: 1 | -1) =>
+    model.findOne({}, { position: 1 }).sort({ position: direction }).lean<Pick<LogEntry, "position">>();
+  return {
+    async known(ids) {
+      const found = await model.find({ _id: { $in: [...ids] } }, { _id: 1 }).lean<Pick<LogEntry, "_id">[]>();
+      return new Set(found.map(({ _id }) => _id));
+    },
+    last: async () => (await edge(-1))?.position ?? 0,
+    first: async () => (await edge(1))?.position ?? null,
+    append: (entries) => appendEach(model, entries),
+    between: (scope, after, to, limit) =>
+      model
+        .find({ ...within(scope), position: { $gt: after, $lte: to } })
+        .sort({ position: 1 })
+        .limit(limit)
+        .lean<LogEntry[]>(),
+    // "/" follows "." in the order of texts, so that the range is that of the lead's events
+    ofLead: (lead_id, after, limit) =>
+      model
+        .find({ _id: { $gt: `${lead_id}.`, $lt: `${lead_id}/` }, seq: { $gt: after } })
+        .sort({ seq: 1 })
+        .limit(limit)
+        .lean<LogEntry[]>(),
+  };
+};
+
+/** The cursors over their model. */
+export const eventCursors = (model: Model<EventCursorDoc>): EventCursors => ({
+  async take(name, owner, now, lease_until) {
+    const taken = await model
+      .findOneAndUpdate(
+        { _id: name, $or: [{ owner }, { lease_until: { $lte: now } }] },
+        { $set: { owner, lease_until } },
+        { returnDocument: "after" },
+      )
+      .lean<EventCursorDoc>();
+    if (taken) return taken;
+    if (await model.findOne({ _id: name }, { _id: 1 }).lean()) return null;
+    const made = { _id: name, owner, lease_until, position: 0 };
+    const [fresh] = await insertNew(model, [made]);
+    return fresh === true ? made : null;
+  },
+  async renew(name, owner, lease_until, position) {
+    const { matchedCount } = await model.updateOne({ _id: name, owner }, { $set: { lease_until, position } });
+    return matchedCount === 1;
+  },
+});

@@ -1,0 +1,95 @@
+import { plusSeconds } from "../../../shared/time/clock.ts";
+import { EVENT_SOURCE } from "../../../shared/contracts/events/catalogue.ts";
+import type { CloudEvent } from "../../../shared/contracts/events/event-type.ts";
+import { maskPhone } from "../../../shared/process/log.ts";
+import type { LeadDoc, OutboxEntry } from "../leads.model.ts";
+import type { LogEntry } from "./event-log.model.ts";
+
+/** What of a lead its events are made of. */
+export type OwingLead = Pick<
+  LeadDoc,
+  | "_id"
+  | "reseller_id"
+  | "merchant_id"
+  | "template_id"
+  | "request_id"
+  | "execution_mode"
+  | "call_direction"
+  | "is_test"
+  | "phone_number"
+  | "attempt_count"
+  | "call_id"
+  | "event_seq"
+  | "outbox"
+>;
+
+/** An event of a lead before it has its place in the log. */
+export type Placeless = Omit<LogEntry, "position" | "expires_at">;
+
+/** Longest call_id of an event. */
+const MAX_CALL_ID = 300;
+
+const factsOf = ({ request_id, execution_mode, call_direction, is_test, phone_number }: OwingLead) => ({
+  request_id,
+  execution_mode,
+  call_direction,
+  is_test,
+  phone_number: phone_number && maskPhone(phone_number),
+});
+
+/** What only the finished lead says for certain. */
+const endOf = ({ attempt_count, call_id }: OwingLead) => ({
+  attempt_count,
+  call_id: call_id && call_id.slice(0, MAX_CALL_ID),
+});
+
+/** What the lead itself says in an event of this type, of which the write that made the event knew nothing. */
+const saidByLead = (lead: OwingLead, { type }: OutboxEntry): Record<string, unknown> => ({
+  ...factsOf(lead),
+  ...(type === "lead.finished" ? endOf(lead) : {}),
+});
+
+/** The events in a lead's outbox, each with its number: the last one has the lead's `event_seq`. */
+export const outboxOf = (lead: OwingLead): Placeless[] => {
+  const { outbox = [], event_seq = outbox.length } = lead;
+  return outbox.map((entry, i) => {
+    const seq = event_seq - outbox.length + i + 1;
+    return {
+      _id: `${lead._id}.${seq}`,
+      subject: lead._id,
+      seq,
+      type: entry.type,
+      at: entry.at,
+      reseller_id: lead.reseller_id,
+      merchant_id: lead.merchant_id,
+      template_id: lead.template_id,
+      data: { ...saidByLead(lead, entry), ...entry.data },
+    };
+  });
+};
+
+const SECONDS_PER_DAY = 86_400;
+
+/** The events with their places in the log, behind the position of the last one before them. */
+export const placed = (events: readonly Placeless[], after: number, now: Date, days: number): LogEntry[] =>
+  events.map((event, i) => ({
+    ...event,
+    position: after + i + 1,
+    expires_at: plusSeconds(now, days * SECONDS_PER_DAY),
+  }));
+
+/** An event of the log as everybody reads it. */
+export const toCloudEvent = (of: LogEntry): CloudEvent => ({
+  specversion: "1.0",
+  id: of._id,
+  source: EVENT_SOURCE,
+  type: of.type,
+  subject: of.subject,
+  time: of.at.toISOString(),
+  datacontenttype: "application/json",
+  reseller: of.reseller_id,
+  ...(of.merchant_id === null ? {} : { merchant: of.merchant_id }),
+  template: of.template_id,
+  seq: of.seq,
+  data: of.data,
+});

@@ -1,0 +1,75 @@
+import { action, described, named, Nullable, Strict, Text, Type, UpTo } from "../define.ts";
+import { By, OwnerFilter } from "../records/identity.ts";
+import { LeadId } from "../records/lead.ts";
+import { CloudEvent } from "./event-type.ts";
+
+/** Most events of a page. */
+export const MAX_EVENTS_PAGE = 500;
+/** Longest cursor of events: a decimal number. */
+const MAX_CURSOR = 16;
+
+const Limit = Type.Optional(
+  described("Most events of the page.", Type.Integer({ minimum: 1, maximum: MAX_EVENTS_PAGE }), { default: 50 }),
+);
+const After = Type.Optional(
+  described(
+    "The cursor of the last event that was read, or next_cursor of the last page; without it the answer begins with the oldest event that is kept.",
+    Text(MAX_CURSOR),
+    { example: "4711" },
+  ),
+);
+const Cursor = UpTo(MAX_CURSOR);
+const Followed = {
+  events: described(
+    "Events in their order.",
+    Type.Array(
+      named(
+        "FollowedEvent",
+        "An event, and the cursor by which reading goes on behind it.",
+        Type.Object({
+          cursor: described(
+            "Names the place of the event in this list: what `after` or Last-Event-ID goes on behind.",
+            Cursor,
+            { example: "4711" },
+          ),
+          event: CloudEvent,
+        }),
+      ),
+    ),
+  ),
+  next_cursor: described("Where to go on: as `after` of the next request, at once or later.", Cursor, {
+    example: "4711",
+  }),
+  more: described("Whether there are further events now.", Type.Boolean()),
+  expired: described("Whether events behind `after` are no longer kept, and so were missed.", Type.Boolean()),
+};
+
+const Position = Type.Integer({ minimum: 0 });
+
+/** The actions of the leads service by which events are read. */
+export const eventActions = {
+  /** Events of a lead in their order, as far back as the log goes; a cursor is the number of an event. LEAD_NOT_FOUND, VALIDATION_FAILED. */
+  events: action(
+    Strict({ by: By, lead_id: LeadId, after: After, limit: Limit }),
+    Type.Object({ lead_id: LeadId, ...Followed }),
+    {
+      since: "0.3.0",
+    },
+  ),
+  /** Events of the asker's scope in the order of the log; a cursor is a position. VALIDATION_FAILED. */
+  listEvents: action(Strict({ by: By, after: After, limit: Limit }), Type.Object(Followed), { since: "0.3.0" }),
+  /**
+   * Internal, read only: events of all, or of a tenant, behind a position; `after` null: none, but where the log ends. `next`: the position up to which
+   * all there is was given, to ask with again; `more`: at once. `expired`: some behind `after` are not kept any more.
+   */
+  eventsAfter: action(
+    Strict({ after: Nullable(Position), limit: Limit, ...OwnerFilter }),
+    Type.Object({
+      events: Type.Array(Type.Object({ position: Position, event: CloudEvent })),
+      next: Position,
+      more: Type.Boolean(),
+      expired: Type.Boolean(),
+    }),
+    { since: "0.3.0" },
+  ),
+};
