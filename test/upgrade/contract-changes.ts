@@ -1,3 +1,4 @@
+import { READERS_KEYWORDS } from "../../shared/contracts/define.ts";
 import { isRecord } from "../../shared/json.ts";
 
 /** A JSON Schema or contract as plain data. */
@@ -6,7 +7,7 @@ export type Plain = Record<string, unknown>;
 /** Words of a schema that bound a value's size; in an answer they may change, since nobody checks answers. */
 const BOUNDS = ["minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "maxProperties", "pattern", "format"]; // prettier-ignore
 /** Words that are judged by themselves, or that say nothing to a reader. */
-const NOT_COMPARED = [
+const NOT_COMPARED: readonly string[] = [
   "anyOf",
   "properties",
   "required",
@@ -14,6 +15,9 @@ const NOT_COMPARED = [
   "patternProperties",
   "additionalProperties",
   "description",
+  "title",
+  "examples",
+  ...READERS_KEYWORDS,
 ];
 
 const fieldsOf = (schema: Plain): Record<string, Plain> =>
