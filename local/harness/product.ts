@@ -68,7 +68,7 @@ export interface LedgerEntry {
 /** How the product is started for a test. */
 export interface ProductOptions extends Pick<
   StackOptions,
-  "replicas" | "between" | "openFiles" | "treeOf" | "storeEnv"
+  "replicas" | "between" | "openFiles" | "treeOf" | "storeEnv" | "metricsPort"
 > {
   split?: boolean;
   engine?: Engine;
@@ -149,6 +149,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     ...(options.between ? { between: options.between } : {}),
     ...(options.treeOf ? { treeOf: options.treeOf } : {}),
     ...(options.storeEnv ? { storeEnv: options.storeEnv } : {}),
+    ...(options.metricsPort === undefined ? {} : { metricsPort: options.metricsPort }),
     ...(options.openFiles ? { openFiles: options.openFiles } : {}),
     // a test machine that is short of time shows nothing about the limit
     env: { ANSWER_LIMIT_MS: "10000", ...options.env },

@@ -3,12 +3,13 @@ import { documentdb } from "./documentdb/documentdb.ts";
 import { livekit } from "./livekit/livekit.ts";
 import { nats } from "./nats/nats.ts";
 import { receivers } from "./receivers/receivers.ts";
+import { prometheus } from "./prometheus/prometheus.ts";
 import { schemathesis } from "./schemathesis/schemathesis.ts";
 import type { Part } from "./part.ts";
 import { speech } from "./speech/speech.ts";
 
 /** Every real server there is. */
-export const PARTS: readonly Part[] = [documentdb, nats, livekit, speech, browser, receivers, schemathesis];
+export const PARTS: readonly Part[] = [documentdb, nats, livekit, speech, browser, receivers, prometheus, schemathesis];
 
 /** What a part misses on this machine. */
 export const missingFor = (part: Part): string[] =>

@@ -94,6 +94,7 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
     bus,
     clock,
     log,
+    metrics: deps.metrics,
     env,
     sessions,
     web,

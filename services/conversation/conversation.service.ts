@@ -11,6 +11,7 @@ import type { SessionRecordings } from "./recording/session-recordings.ts";
 import { sha256 } from "../../shared/ids.ts";
 import type { Admission } from "./session/media-admission.ts";
 import type { BrowserLeg } from "./browser/browser-leg.ts";
+import { measureConversations } from "./figures.ts";
 import { GOODBYE_SECONDS, sayDeprecations, sayFlood, sayShortGrace, talkSeconds } from "./warnings.ts";
 import { startMediaServer, type MediaServer, type MediaServerOptions } from "./transport/media-server.ts";
 
@@ -55,13 +56,17 @@ const mediaOptions = (
   onFlood: (ticket) => sayFlood(log, "leg" in ticket ? null : (ticket.session ?? ticket.planned)),
 });
 
+function needModel(model: string | undefined): void {
+  if (model === undefined)
+    fail("NOT_AVAILABLE", "OPENAI_MODEL is not set; name the language model the conversation service is to use.");
+}
+
 /** Conversations: prepared before the dial, run when media joins, settled once. Owns the media port. */
 export default service(
   "conversation",
   (deps) => {
     const { env, log } = deps;
-    if (env.OPENAI_MODEL === undefined)
-      fail("NOT_AVAILABLE", "OPENAI_MODEL is not set; name the language model the conversation service is to use.");
+    needModel(env.OPENAI_MODEL);
     let server: MediaServer | null = null;
     let leftovers: Loop | null = null;
     const parts = composition(deps, () => server?.port);
@@ -96,6 +101,7 @@ export default service(
         },
       },
       async started() {
+        measureConversations(deps, () => conversations.calls(), MAX_CONVERSATIONS);
         sayDeprecations(deps);
         sayShortGrace(deps);
         await parts.rooms?.start();

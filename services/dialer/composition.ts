@@ -1,5 +1,6 @@
 import { recencyCache } from "../../shared/cache.ts";
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
+import { PROVIDERS } from "../../shared/contracts/records/configuration.ts";
 import { createTrustWindow } from "../../shared/process/trust-window.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { recordingStores } from "../../shared/storage/recordings.ts";
@@ -35,7 +36,7 @@ export function compose(
   service: ServiceDeps,
   leaving: AbortSignal,
 ): { parts: DialerParts; recordingWorker: RecordingWorker } {
-  const { env, clock, log, bus, nodeId, ids, random, draining } = service;
+  const { env, clock, log, bus, nodeId, ids, random, draining, metrics } = service;
   const store = service.store();
   const callModel = store.model("calls", callSchema);
   const calls = createCalls(callModel, () => ids.base64url(MARK_BYTES));
@@ -45,6 +46,7 @@ export function compose(
     env,
     clock,
     log,
+    metrics,
     bus,
     nodeId,
     draining,
@@ -82,6 +84,9 @@ export function compose(
         }),
     }),
   };
+  metrics.gauge("callagent_carrier_closed", () =>
+    PROVIDERS.map((provider) => ({ labels: { provider }, value: parts.breakers.openUntil(provider) ? 1 : 0 })),
+  );
   const recordingWorker = createRecordingWorker(parts);
   return { parts, recordingWorker };
 }

@@ -17,7 +17,10 @@ import type { SpendLedgers } from "./spend/spend-ledgers.repository.ts";
 import type { Recordings } from "./recordings/recordings.repository.ts";
 
 /** Everything that the parts of the dialer are made of, put together once per process (composition.ts). */
-export interface DialerParts extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log" | "nodeId" | "storeClock"> {
+export interface DialerParts extends Pick<
+  ServiceDeps,
+  "bus" | "clock" | "env" | "log" | "metrics" | "nodeId" | "storeClock"
+> {
   /** Aborted from SIGTERM on: no phone may ring any more. */
   draining: AbortSignal;
   /** Aborted when the calls are over and this process ends: recordings under way are left to others. */

@@ -4,6 +4,7 @@ import ApiGateway from "moleculer-web";
 import { busOf, type EventOf } from "../../shared/bus/bus.ts";
 import { MS_PER_SECOND } from "../../shared/time/clock.ts";
 import { drainOf } from "../../shared/bus/drain.ts";
+import { metricsOf } from "../../shared/metrics/metrics.ts";
 import { readinessOf } from "../../shared/metrics/readiness.ts";
 import { contracts } from "../../shared/contracts/index.ts";
 import type { Loop } from "../../shared/time/loop.ts";
@@ -20,6 +21,7 @@ import {
   translated,
   type WebService,
 } from "./http/moleculer-web.ts";
+import { measureAnswer } from "./http/answer-metrics.ts";
 import { openHttpServer, type HttpServer } from "./http/server.ts";
 import { BASE_PATH } from "../../shared/base-path.ts";
 
@@ -57,7 +59,7 @@ function create(self: Self): void {
 }
 
 async function start(self: Self): Promise<void> {
-  const { env, ids, storeClock } = depsOf(self.broker);
+  const { clock, env, ids, storeClock } = depsOf(self.broker);
   const unfollow = await storeClock?.follow(timeOfLeads(busOf(self.broker)));
   if (unfollow) self.unfollow = unfollow;
   self.http = await openHttpServer({
@@ -70,6 +72,7 @@ async function start(self: Self): Promise<void> {
     },
     problemOf: self.gateway.problemOf,
     handle: (req, res) => {
+      measureAnswer(metricsOf(self.broker), clock, req, res);
       self.gateway.prepare({ req, res });
       const methods = methodsAt(self, pathOf(req));
       // moleculer-web would run an OPTIONS request as the method it asks about, and a GET of /leads/bulk as one of a lead

@@ -4,6 +4,7 @@ import { annotateLead } from "./attempts/annotation.ts";
 import { claimMany, drop, receive, release, renewLease, settle } from "./attempts/attempt-transitions.ts";
 import type { LeadDeps } from "./deps.ts";
 import { eventPart } from "./events/event-part.ts";
+import { measured } from "./lead-metrics.ts";
 import { leadSchema } from "./leads.model.ts";
 import { leadsRepository } from "./leads.repository.ts";
 import * as queries from "./lists/lead-queries.ts";
@@ -23,7 +24,7 @@ import { startSweeps, type Sweeps } from "./sweeps.ts";
 export default service(
   "leads",
   (service) => {
-    const model = service.store().model("leads", leadSchema);
+    const model = measured(service, service.store().model("leads", leadSchema));
     const queues = queuesRepository(model);
     const events = eventPart(service, model);
     let sweeps: Sweeps | null = null;
@@ -38,6 +39,7 @@ export default service(
       onFaultOver: (code: string) => void over.add(code),
       onFinished(lead: FinishedDoc): void {
         const { _id: lead_id, request_id, outcome, attempt_count: attempts } = lead;
+        service.metrics.count("callagent_leads_finished_total", { outcome: outcome ?? "" });
         service.bus.emit("lead.finished", { lead_id, outcome: outcome ?? "" });
         service.log.info({ event: "lead.finished", lead_id, request_id, outcome, attempts }, "lead finished");
         sweeps?.webhookEvents.nudge();

@@ -1,5 +1,6 @@
 import type { Model } from "mongoose";
 import pLimit from "p-limit";
+import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { isLostRace } from "../../shared/database/database-errors.ts";
 import type { DatabaseTime } from "../../shared/database/database-clock.ts";
 import { repeatGivenUp } from "../../shared/database/write-batches.ts";
@@ -15,6 +16,7 @@ import {
 import {
   freeSlots,
   hasFreeSlot,
+  IS_FOR_CALLS,
   isIdle,
   releaseSlots,
   renewLease,
@@ -41,6 +43,8 @@ export interface NumberSlots {
   renewLease(names: readonly string[], lease_seconds: number): Promise<Set<string>>;
   /** Releases the holders' slots, and those reserved in their names (`<holder>~…`); the numbers they were slots of. */
   release(holders: readonly string[]): Promise<Pick<NumberDoc, "provider">[]>;
+  /** Slots of all numbers that can be called with, by provider. */
+  totals(): Promise<{ provider: Provider; slots: number; free: number }[]>;
   /** How many numbers are usable, busy or not, and how many of their slots are free. */
   availability(party: Party, country: string | undefined): Promise<{ numbers: number; free_lines: number }>;
 }
@@ -76,6 +80,13 @@ const unracedSlots = (model: Model<NumberDoc>, time: () => DatabaseTime): Omit<N
     await model.deleteMany({ _id: { $in: numbers.map((n) => n._id) }, removed: { $ne: null }, ...isIdle(time()) });
     return numbers;
   },
+  totals: () =>
+    model.aggregate<{ provider: Provider; slots: number; free: number }>([
+      { $match: { status: "AVAILABLE", ...IS_FOR_CALLS } },
+      { $project: { provider: 1, max_concurrent_calls: 1, ...freeSlots(time()) } },
+      { $group: { _id: "$provider", slots: { $sum: "$max_concurrent_calls" }, free: { $sum: "$free" } } },
+      { $project: { _id: 0, provider: "$_id", slots: 1, free: 1 } },
+    ]),
   async availability(party, country) {
     const [found] = await model.aggregate<{ numbers: number; free_lines: number }>([
       { $match: { ...usableAtAllBy(party), ...(country === undefined ? {} : { country }) } },

@@ -1,6 +1,7 @@
 import { service } from "../../shared/bus/bus.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { readPage } from "../../shared/page.ts";
+import { remembered } from "../../shared/metrics/remembered.ts";
 import { addNumber, changeNumber, notFound, removeNumber } from "./number-changes.ts";
 import { filterOf, newNumber, toRecord } from "./number-views.ts";
 import { releaseMany, renewMany, reserveMany } from "./slot-requests.ts";
@@ -9,12 +10,23 @@ import { numberSlots } from "./number-slots.repository.ts";
 import { numberRecords } from "./numbers.repository.ts";
 import { mayAdd, ownerFor } from "./ownership.ts";
 
+/** How often the slots of all numbers are counted, at most. */
+const TOTALS_EVERY_MS = 15_000;
+
 /** Outbound numbers, and the leases of their slots for concurrent calls. */
 export default service("numbers", (deps) => {
   const model = deps.store().model("numbers", numberSchema);
   const time = () => deps.storeClock.database();
   const numbers = numberRecords(model, time);
   const slots = numberSlots(model, deps.random, time);
+  const totals = remembered(deps.clock, TOTALS_EVERY_MS, () => slots.totals());
+
+  deps.metrics.gauge("callagent_number_slots", async () =>
+    (await totals()).flatMap(({ provider, slots: all, free }) => [
+      { labels: { provider, state: "free" }, value: free },
+      { labels: { provider, state: "taken" }, value: Math.max(0, all - free) },
+    ]),
+  );
 
   return {
     actions: {

@@ -12,6 +12,7 @@ import type { QueueInputs } from "./admission-inputs.ts";
 import type { DropOutcome } from "./admission/gate-verdict.ts";
 import { isAway } from "./memory/in-parts.ts";
 import type { QueueSchedule } from "./memory/queue-schedule.ts";
+import type { QueueWatch } from "./memory/queue-watch.ts";
 
 /** A claimed lead with its fencing token, and the holder of its number slot. */
 export interface ClaimedAttempt {
@@ -66,6 +67,7 @@ export interface DispositionDeps extends Pick<ServiceDeps, "bus" | "clock" | "lo
   schedule: Pick<QueueSchedule, "reschedule" | "awaitSlot" | "block" | "registered">;
   /** Why queues rest because of what a person must know of, by the queue's template; of a playground lead's own by the lead. */
   failures: Pick<Cache<string>, "get" | "set">;
+  watch: Pick<QueueWatch, "judged">;
 }
 
 /** Applies what a stage deferred and dropped. Never throws: what can't be written now is recovered by an expired lease or a scan. */
@@ -122,6 +124,7 @@ export function createDispositions(deps: DispositionDeps): ApplyDispositions {
 
   function restQueue(queue: string, error: unknown): void {
     schedule.block(queue, inMs(FAILED_QUEUE_REST_MS));
+    deps.watch.judged(queue, "failed");
     const fields = { event: "queue.aside", queue, ...errorForLog(error) };
     const refused = isRefused(error);
     if (!refused && isAway(error)) return log.warn(fields, "a queue failed; it rests for some seconds");
@@ -149,8 +152,10 @@ export function createDispositions(deps: DispositionDeps): ApplyDispositions {
   async function defer(d: Deferred): Promise<void> {
     if (d.kind === "queue") schedule.reschedule(d.queue, d.at);
     else if (d.kind === "failed_queue") restQueue(d.queue, d.error);
-    else if (d.kind === "slot") schedule.awaitSlot(d.queue, d.provider, inMs(SLOT_RECHECK_MS));
-    else if (d.kind === "attempts") await attempts.release(d);
+    else if (d.kind === "slot") {
+      deps.watch.judged(d.queue, "line");
+      schedule.awaitSlot(d.queue, d.provider, inMs(SLOT_RECHECK_MS));
+    } else if (d.kind === "attempts") await attempts.release(d);
     else if (d.kind === "misplaced") await requeue(d.lead_ids);
     else await attempts.releaseSlots(d.holders);
   }

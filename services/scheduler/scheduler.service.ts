@@ -16,6 +16,7 @@ import { rateWindowSchema } from "./limits/rate-windows.model.ts";
 import { rateWindows, type RateWindows } from "./limits/rate-windows.repository.ts";
 import { isAway } from "./memory/in-parts.ts";
 import { createQueueSchedule } from "./memory/queue-schedule.ts";
+import { createQueueWatch } from "./memory/queue-watch.ts";
 import { createPasses } from "./pass.ts";
 import { createExpiry } from "./stages/expire-leads.ts";
 import { lookAheadMs } from "./stages/scan.ts";
@@ -37,6 +38,7 @@ function passMemory(deps: ServiceDeps, rates: RateWindows) {
   return {
     inputs: createAdmissionInputs(deps, rates, INPUTS_TTL_MS, reservations.aheadMs),
     schedule: createQueueSchedule(),
+    watch: createQueueWatch(clock, deps.metrics),
     turns: newTurns(),
     budget: createAimdBudget(env.SCHEDULER_BATCH),
     reservations,

@@ -9,6 +9,7 @@ import { trustOf } from "./bus-trust.ts";
 import { drainOf } from "./drain.ts";
 import { sizeRefusal } from "./message-sizes.ts";
 import { metricsOf, type Metrics } from "../metrics/metrics.ts";
+import { storeOptionsOf } from "../metrics/monitor.ts";
 import { readinessOf } from "../metrics/readiness.ts";
 import { refusalAlarm } from "../database/refusal-alarm.ts";
 import { openStore, type Store } from "../database/mongo.ts";
@@ -159,7 +160,7 @@ const serviceDeps = (
   proven: (by: By) => trustOf(broker).proven(by),
   draining: drainOf(broker).draining,
   metrics: metricsOf(broker),
-  store: () => (mine.store ??= openStore(own.env.MONGODB_URI, { migrate: own.env.MIGRATE_AT_START })),
+  store: () => (mine.store ??= openStore(own.env.MONGODB_URI, storeOptionsOf(broker))),
 });
 
 /** Why a service can't work at this moment; null: it can. */

@@ -60,6 +60,7 @@ export const DialJob = Strict({
   max_calls_per_callee: Type.Optional(CalleeCap),
   /** The merchant's and the reseller's; absent: none. */
   spend_ceilings: Type.Optional(SpendCeilings),
+  due_at: Type.Optional(IsoTime),
   /** The configuration's pre-checks, and how often each has deferred the lead. */
   pre_checks: Type.Array(Json, { maxItems: 10 }),
   pre_check_defers: Type.Record(Type.String(), Type.Integer()),

@@ -61,7 +61,12 @@ export interface StoreOptions {
   migrate?: boolean;
   /** Waits for an answer as long as it takes: an index of a large collection is made in hours. */
   patient?: boolean;
+  /** Hears of every command of this process on the database, once it is over. */
+  onCommand?: CommandListener;
 }
+
+/** How long a command took, and whether it failed. */
+export type CommandListener = (command: string, ms: number, failed: boolean) => void;
 
 interface Shared {
   connection: Connection;
@@ -82,16 +87,32 @@ export class ClockSkewError extends Error {
 const CLOCK_READINGS = 3;
 const shared = new Map<string, Shared>();
 
-function acquire(uri: string, patient: boolean): Shared {
+/** Tells of the commands of a connection; the driver makes events of them only where they are asked for. */
+function tellCommands(connection: Connection, onCommand: CommandListener): void {
+  const client = connection.getClient();
+  client.on("commandSucceeded", ({ commandName, duration }) => onCommand(commandName, duration, false));
+  client.on("commandFailed", ({ commandName, duration }) => onCommand(commandName, duration, true));
+}
+
+function acquire(uri: string, patient: boolean, onCommand: CommandListener | undefined): Shared {
   const known = shared.get(uri);
   if (known) {
     known.users++;
     return known;
   }
-  const connection = mongoose.createConnection(uri, { ...OPTIONS, ...(patient ? { socketTimeoutMS: 0 } : {}) });
+  const connection = mongoose.createConnection(uri, {
+    ...OPTIONS,
+    monitorCommands: onCommand !== undefined,
+    ...(patient ? { socketTimeoutMS: 0 } : {}),
+  });
   connection.set("maxTimeMS", MAX_QUERY_MS);
   connection.on("error", () => undefined); // every operation reports its own failure
   const made = { connection, users: 1, connected: null, clocks: null };
+  if (onCommand)
+    void connection.asPromise().then(
+      () => tellCommands(connection, onCommand),
+      () => undefined,
+    );
   shared.set(uri, made);
   return made;
 }
@@ -147,8 +168,11 @@ async function compareClocks(connection: Connection, now: () => number): Promise
 const wallNow = (): number => systemClock.now().getTime();
 
 /** Opens a store on `uri`; writes wait for a majority. Connections are shared by all services of the process. */
-export function openStore(uri: string, { now = wallNow, migrate = true, patient = false }: StoreOptions = {}): Store {
-  const held = acquire(uri, patient);
+export function openStore(
+  uri: string,
+  { now = wallNow, migrate = true, patient = false, onCommand }: StoreOptions = {},
+): Store {
+  const held = acquire(uri, patient, onCommand);
   const models: OwnedModel[] = [];
   const listening: (() => void)[] = [];
   let open = true;

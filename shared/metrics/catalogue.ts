@@ -1,19 +1,7 @@
-import { contracts, type ServiceName } from "../contracts/index.ts";
+import { contracts } from "../contracts/index.ts";
 import { CATALOGUE } from "../errors.ts";
-
-/** One metric: what it is, who writes it, and every value that its labels may have. */
-export interface Metric {
-  kind: "counter" | "gauge" | "histogram";
-  unit: "seconds" | "bytes" | "events" | "requests" | "reads";
-  /** One sentence, shown to whoever looks at the metric. */
-  about: string;
-  /** The processes that write it: those of these services, or every one. */
-  by: "every" | readonly ServiceName[];
-  /** Every value that a label may have; another one is counted as `other`. So the series of a process have a bound, and no tenant or phone number is one. */
-  labels: Readonly<Record<string, readonly string[]>>;
-  /** Upper bounds of a histogram, in its unit. */
-  buckets?: readonly number[];
-}
+import { CALL_METRICS } from "./call-metrics.ts";
+import type { Metric } from "./metric.ts";
 
 const namesOf = (part: "actions" | "events"): string[] =>
   Object.values(contracts).flatMap((contract) =>
@@ -28,16 +16,25 @@ const EVENTS = namesOf("events");
 const PACKETS = ["REQ", "RES", "EVENT", "INFO", "DISCOVER", "HEARTBEAT", "PING", "PONG", "DISCONNECT"];
 /** From one millisecond to the time limit of a request, in seconds. */
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Commands of the database that the services send. */
+const COMMANDS = ["find", "getMore", "aggregate", "insert", "update", "delete", "findAndModify", "bulkWrite", "hello"];
 const KIB = 1024;
 /** Up to the bound of a message, 512 KiB, and the usual max_payload of a NATS server. */
 const MESSAGE_BYTES = [256, KIB, 4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 512 * KIB, KIB * KIB];
 
-/** Every metric of ours. A test compares it with what is written, with the table of docs/operations.md, the dashboards and the alert rules. */
+/** Every metric of ours. A test compares it with what is written, with the table of docs/monitoring.md, the dashboards and the alert rules. */
 export const METRICS = {
   callagent_ready: {
     kind: "gauge",
     unit: "events",
     about: "1 while /ready of the process answers 200, else 0",
+    by: "every",
+    labels: {},
+  },
+  callagent_draining: {
+    kind: "gauge",
+    unit: "events",
+    about: "1 once the process was told to end and lets end what is under way, else 0",
     by: "every",
     labels: {},
   },
@@ -92,6 +89,15 @@ export const METRICS = {
     by: "every",
     labels: {},
   },
+  callagent_store_seconds: {
+    kind: "histogram",
+    unit: "seconds",
+    about: "How long the database took for a command; a write is acknowledged by a majority",
+    by: "every",
+    labels: { command: COMMANDS, result: ["ok", "error"] },
+    buckets: REQUEST_SECONDS,
+  },
+  ...CALL_METRICS,
 } as const satisfies Record<string, Metric>;
 
 type Catalogue = typeof METRICS;

@@ -5,7 +5,8 @@ import type { ProcessName } from "../process/node-id.ts";
 import { processNameOf } from "../process/node-id.ts";
 import type { Clock } from "../time/clock.ts";
 import { within } from "../time/deadline.ts";
-import { atZero, METRICS, type LabelsOf, type Metric, type MetricName, type NameOf } from "./catalogue.ts";
+import { atZero, METRICS, type LabelsOf, type MetricName, type NameOf } from "./catalogue.ts";
+import type { Metric } from "./metric.ts";
 
 /** One value of a gauge. */
 export interface Sample<N extends MetricName> {

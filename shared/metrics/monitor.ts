@@ -1,4 +1,6 @@
 import type { Context, Middleware, ServiceBroker } from "moleculer";
+import type { StoreOptions } from "../database/mongo.ts";
+import { drainOf } from "../bus/drain.ts";
 import { codeOf } from "../errors.ts";
 import { depsOf } from "../process/process-deps.ts";
 import { MS_PER_SECOND } from "../time/clock.ts";
@@ -16,6 +18,7 @@ async function open(broker: ServiceBroker): Promise<void> {
   if (env.METRICS_PORT === undefined) return;
   const [metrics, readiness] = [metricsOf(broker), readinessOf(broker)];
   metrics.gauge("callagent_ready", () => [{ labels: {}, value: readiness.faults().length === 0 ? 1 : 0 }]);
+  metrics.gauge("callagent_draining", () => [{ labels: {}, value: drainOf(broker).draining.aborted ? 1 : 0 }]);
   metrics.gauge("callagent_bus_calls_active", () => [{ labels: {}, value: broker.transit?.pendingRequests.size ?? 0 }]);
   const port = await openHealthPort(env.METRICS_HOST, env.METRICS_PORT, { metrics, readiness });
   ports.set(broker, port);
@@ -92,3 +95,15 @@ export const monitor: Middleware = {
         )
       : next(ctx),
 };
+
+/** How a service of this process opens the database; its commands are timed where the process is measured. */
+export function storeOptionsOf(broker: ServiceBroker): StoreOptions {
+  const { MIGRATE_AT_START: migrate } = depsOf(broker).env;
+  if (!isOn(broker)) return { migrate };
+  const metrics = metricsOf(broker);
+  return {
+    migrate,
+    onCommand: (command, ms, failed) =>
+      metrics.observe("callagent_store_seconds", { command, result: failed ? "error" : "ok" }, ms / MS_PER_SECOND),
+  };
+}

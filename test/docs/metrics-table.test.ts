@@ -1,4 +1,5 @@
-import { METRICS, type Metric } from "../../shared/metrics/catalogue.ts";
+import { METRICS } from "../../shared/metrics/catalogue.ts";
+import type { Metric } from "../../shared/metrics/metric.ts";
 import { pageAt } from "./pages.ts";
 
 const rows = pageAt("docs/monitoring.md")

@@ -1,4 +1,5 @@
-import { METRICS, type Metric } from "../../shared/metrics/catalogue.ts";
+import { METRICS } from "../../shared/metrics/catalogue.ts";
+import type { Metric } from "../../shared/metrics/metric.ts";
 import { codeOf, lineAt } from "./code.ts";
 import { readProject } from "./sources.ts";
 

@@ -4,6 +4,7 @@ import { browserStep } from "./browser-step.ts";
 import { demoStep } from "./demo-step.ts";
 import { jestStep } from "./jest-step.ts";
 import { receiversStep } from "./receivers-step.ts";
+import { rulesStep, scrapeStep } from "./prometheus-step.ts";
 import { roomsStep } from "./rooms-step.ts";
 import { speechStep } from "./speech-step.ts";
 import type { Step } from "./outcome.ts";
@@ -55,6 +56,7 @@ export const STEPS: Record<string, readonly Step[]> = {
     withNats(browserStep("split", false, { more: ["--split", "process killed"] })),
   ],
   receivers: [receiversStep],
+  prometheus: [rulesStep, withNats(scrapeStep)],
   schemathesis: [
     // a push in bulk takes as long as all other operations together
     schemathesisStep("short", true, "merchant", {

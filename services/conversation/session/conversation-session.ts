@@ -1,3 +1,4 @@
+import { sessionFigures } from "../figures.ts";
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { DEFAULT_LISTENING } from "../../../shared/contracts/records/listening-settings.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
@@ -33,7 +34,7 @@ import { settleSession } from "./conversation-settlement.ts";
 export type Shown = (state: Pick<DialogueState, "transcript" | "node">) => void;
 
 /** What sessions are run with. */
-export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log"> {
+export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log" | "metrics"> {
   sessions: SessionsRepository;
   web: WebRequester;
   evaluations: Pick<CallEvaluations, "settle">;
@@ -73,13 +74,6 @@ const speechSettingsOf = ({ language, voice, listening }: TemplateRecord): Pipel
   language,
   voice,
   listening: { ...DEFAULT_LISTENING, ...listening },
-});
-
-const figuresInLog = (log: Log): Pick<PipelineHost, "recordLatency" | "recordAnswer" | "recordError"> => ({
-  recordLatency: (turn) => log.info({ event: "talk.turn_timed", ...turn }, "A turn has been answered."),
-  recordAnswer: ({ text, calls, ...figures }) =>
-    log.info({ event: "talk.thought", ...figures, chars: text.length, calls: calls.length }, "The model has answered."),
-  recordError: (code) => log.warn({ event: "talk.fault", code }, "An error of the conversation's media or models."),
 });
 
 /** Opens the pipeline on media that has joined; never throws. */
@@ -224,7 +218,7 @@ export class ConversationSession {
         return idleMs(flow, loop.state, template.limits.idle_seconds);
       },
       speechSettings: speechSettingsOf(template),
-      ...figuresInLog(this.#log),
+      ...sessionFigures(this.#log, this.#deps.metrics),
     };
   }
 

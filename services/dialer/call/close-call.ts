@@ -74,6 +74,8 @@ export async function finishCall(deps: DialerParts, call: CallDoc): Promise<void
     cause: call.cause,
     hang_up: call.hang_up,
   });
+  const ended = { provider: call.provider ?? "", answered: call.answered_at === undefined ? "no" : "yes" };
+  deps.metrics.count("callagent_calls_ended_total", ended);
   deps.bus.broadcast("call.ended", { call_ref: call._id });
   await closeCall(deps, call);
 }

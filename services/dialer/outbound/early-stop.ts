@@ -45,10 +45,12 @@ export function stopForError(error: unknown, now: Date): EarlyStop {
 
 /** Ends an attempt of which nothing was written. Where the leads service is out of reach, the lead's own sweep reconciles it with us: never dialled. */
 export async function stopEarly(
-  { bus, peers }: DialerParts,
+  { bus, metrics, peers }: DialerParts,
   { lead_id, claim_no }: DialJob,
   stop: EarlyStop,
 ): Promise<void> {
+  if (stop.kind === "release" && stop.fault !== undefined)
+    metrics.count("callagent_dial_faults_total", { code: stop.fault });
   try {
     if (stop.kind === "release") {
       const { due_at, reason, fault, pre_check } = stop;

@@ -1,4 +1,4 @@
-import { plusMs } from "../../../shared/time/clock.ts";
+import { MS_PER_SECOND, plusMs } from "../../../shared/time/clock.ts";
 import type { Prepared } from "../../../shared/contracts/conversation.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
@@ -167,8 +167,14 @@ async function askInTime(
     logCall(deps, "call.dialling", call, "dialling", { claim_no: order.claim_no });
     const mayLeave = (): boolean => tooLate(deps, clear, ring_seconds) === null && clear.permit.mayLeave();
     const request = requestOf(deps, order, call, clear.media, ring_seconds, mayLeave);
+    const leftAt = deps.clock.now();
     const answer = await askOnce(deps, order, request);
-    if (answer.kind !== "not_sent") return answer;
+    if (answer.kind === "not_sent") continue;
+    if (order.due_at !== undefined) {
+      const waited = Math.max(0, leftAt.getTime() - Date.parse(order.due_at)) / MS_PER_SECOND;
+      deps.metrics.observe("callagent_due_to_dial_seconds", { provider: order.provider }, waited);
+    }
+    return answer;
   }
 }
 
@@ -181,6 +187,8 @@ async function recordUnsent(deps: DialerParts, call: CallDoc, release: Release):
 /** From the intent record on: asks the carrier exactly once, unless that is too late, and writes the answer down. */
 export async function placeCall(deps: DialerParts, order: DialJob, call: CallDoc, clear: Clearance): Promise<void> {
   const answer = await askInTime(deps, order, call, clear);
+  const said = answer.kind === "release" ? "not_sent" : answer.kind;
+  deps.metrics.count("callagent_dials_total", { provider: order.provider, answer: said });
   if (answer.kind === "release") {
     const unsent = (): Promise<void> => recordUnsent(deps, call, answer);
     await Promise.all([deps.unwritten.write(call._id, "nothing was dialled", unsent), clear.permit.unused()]);

@@ -18,7 +18,7 @@ const TAKE_OVER_SECONDS = 30;
 const PARKED_AFTER_RECOVERIES = 3;
 
 async function recoverLead(deps: LeadDeps, lead: LeadState): Promise<void> {
-  const { bus, clock, leads, log } = deps;
+  const { bus, clock, leads, log, metrics } = deps;
   const settleAs = (facts: AttemptFacts) => settle(deps, { ...lease, facts });
   const lease = { lead_id: lead._id, claim_no: lead.claim_no };
   const now = clock.now();
@@ -28,6 +28,7 @@ async function recoverLead(deps: LeadDeps, lead: LeadState): Promise<void> {
   )
     return;
   const answer = await bus.call("dialer.reconcile", lease);
+  metrics.count("callagent_leases_lapsed_total", { verdict: answer.verdict });
   log.info({ event: "lead.recovered", ...lease, verdict: answer.verdict }, "recovered a lead whose lease ran out");
   if (answer.verdict === "live") {
     await leads.transition(machine.renewLease(lease, plusSeconds(clock.now(), answer.lease_seconds)));

@@ -107,7 +107,7 @@ async function acquirePermit(
 
 /** The scheduler's actions about permits. */
 export function permitActions(
-  deps: PermitDeps & Pick<ServiceDeps, "log">,
+  deps: PermitDeps & Pick<ServiceDeps, "log" | "metrics">,
   rates: RateWindows,
   reservations: Pick<InFlightReservations, "redeem" | "askedAfter">,
 ): Handlers<"scheduler", "grant" | "giveBack" | "slow"> {
@@ -115,12 +115,15 @@ export function permitActions(
     async grant(p) {
       if (p.waited_ms !== undefined) reservations.askedAfter(p.waited_ms + (p.min_wait_ms ?? 0));
       const answer = await acquirePermit(deps, rates, p);
+      const said = answer.granted ? "granted" : answer.why;
+      deps.metrics.count("callagent_permits_total", { provider: p.provider, answer: said });
       reservations.redeem(carrierWindowId(p.provider));
       if (p.rate_limit) reservations.redeem(configurationWindowId(p.rate_limit.configuration_id));
       return answer;
     },
     async giveBack({ permits }) {
       await giveBack(rates, permits);
+      deps.metrics.count("callagent_permits_returned_total", {}, permits.length);
       return {};
     },
     async slow({ provider, until, why }) {

@@ -6,6 +6,7 @@ import { admitQueue, type Admission } from "../admission/admission.ts";
 import type { LimitState, SlotAvailability } from "../admission/gates.ts";
 import type { Deferred, StageResult } from "../dispositions.ts";
 import { calleeZonesOf, type Queue } from "../memory/queue-schedule.ts";
+import type { QueueWatch } from "../memory/queue-watch.ts";
 
 /** A queue whose leads may be read: no gate defers all of them. */
 export interface OpenQueue {
@@ -21,6 +22,7 @@ export interface AdmitQueuesDeps extends Pick<ServiceDeps, "clock" | "env" | "st
   inputs: Pick<AdmissionInputs, "ofQueues" | "limitsOf">;
   /** Parties that were refused a slot a moment ago, by partyKey. */
   slotRefusals: Pick<Cache<true>, "get">;
+  watch: Pick<QueueWatch, "judged">;
 }
 
 /** The queues to judge. `full`: the pass made a full scan. */
@@ -79,13 +81,14 @@ function deferral({ queue: { queue }, plan }: QueueInputs, { gate, until }: Clos
  */
 export async function admitQueues(
   { queues, full }: QueuesToAdmit,
-  { clock, env, inputs, slotRefusals, storeClock }: AdmitQueuesDeps,
+  { clock, env, inputs, slotRefusals, storeClock, watch }: AdmitQueuesDeps,
 ): Promise<StageResult<OpenQueue>> {
   const now = clock.now();
   const soon = plusMs(now, 2 * env.SCHEDULER_INTERVAL_MS);
   const ok: OpenQueue[] = [];
   const deferred: Deferred[] = [];
   const close = (queue: QueueInputs, verdict: Closed): void => {
+    watch.judged(queue.queue.queue, verdict.gate);
     deferred.push(deferral(queue, verdict, soon));
   };
 
@@ -108,6 +111,7 @@ export async function admitQueues(
     const known = { at: now, plan: q.plan, pauses: q.pauses, slots: null };
     const verdict = admitQueue({ ...known, rate, carrier }, LIMIT_GATES);
     if (verdict.verdict !== "deferred") {
+      watch.judged(q.queue.queue, "open");
       ok.push({ inputs: q, rate, carrier, whitelisted_only: false });
       return;
     }

@@ -27,7 +27,7 @@ const REFUSED_MS = 5000;
 
 /** The dialer's order for a claimed lead. `ahead_ms`: so far the database's clock is ahead, while that is held off; the window closes by whichever time is later. */
 export function orderOf(
-  { claimed, slot, admitted: { open, plan, configuration } }: WonLead,
+  { claimed, slot, admitted: { open, plan, configuration, lead } }: WonLead,
   now: Date,
   ahead_ms = 0,
 ): Order {
@@ -58,6 +58,7 @@ export function orderOf(
     rate_limit: rateLimitOf(configuration, claimed.phone_number),
     ...(open.inputs.cap ? { max_calls_per_callee: open.inputs.cap } : {}),
     ...(open.inputs.ceilings ? { spend_ceilings: open.inputs.ceilings } : {}),
+    due_at: lead.due_at,
     pre_checks: configuration.pre_checks,
     pre_check_defers: claimed.pre_check_defers,
   };

@@ -6,10 +6,12 @@ import { failedQueues, type Deferred } from "../dispositions.ts";
 import { readDueLeads } from "../due-leads.ts";
 import { isAway } from "../memory/in-parts.ts";
 import type { Queue, QueueSchedule } from "../memory/queue-schedule.ts";
+import type { QueueWatch } from "../memory/queue-watch.ts";
 
 /** What the stage needs. */
 export interface ScanDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log"> {
   schedule: Pick<QueueSchedule, "register" | "registered" | "schedule">;
+  watch: Pick<QueueWatch, "found" | "wentAround">;
 }
 
 /** Most queues of a page, and by how much fewer are asked for where a page can't be read. */
@@ -92,13 +94,14 @@ async function readPage(
 
 /** The full scan. What can't be read is named in the log and stepped over; the next time around it is tried again. */
 export function createScan(deps: ScanDeps): Scan {
-  const { clock, env, log, schedule } = deps;
+  const { clock, env, log, schedule, watch } = deps;
   let position: Position = { own: false, after: null };
   let unread: UnreadQueues[] = [];
 
   async function run(): Promise<void> {
     const until = plusMs(clock.now(), lookAheadMs(env.SCHEDULER_INTERVAL_MS)).toISOString();
     const began = position;
+    const beganMs = clock.monotonicMs();
     unread = [];
     let turns = 0;
     let most = QUEUES_PER_PAGE;
@@ -107,6 +110,7 @@ export function createScan(deps: ScanDeps): Scan {
       for (const { due_at, ...queue } of page.heads) {
         schedule.register(queue);
         schedule.schedule(queue.queue, Date.parse(due_at));
+        watch.found(queue.queue, Date.parse(due_at));
       }
       position = follows(position, page.next);
       if (page.unread && isAway(page.unread.error)) throw page.unread.error;
@@ -115,7 +119,10 @@ export function createScan(deps: ScanDeps): Scan {
       most = page.unread ? 1 : Math.min(QUEUES_PER_PAGE, page.limit * FEWER);
       if (page.next === null) turns++;
       // once around, from wherever it began
-      if (turns > 2 || (turns === 2 && (position.after ?? "") >= (began.after ?? ""))) break;
+      if (turns > 2 || (turns === 2 && (position.after ?? "") >= (began.after ?? ""))) {
+        watch.wentAround(beganMs);
+        break;
+      }
     }
     for (const { error, ...where } of unread)
       log.error(

@@ -19,7 +19,7 @@ import { verdictOf, type DeliveryVerdict, type TryResult } from "../rules/delive
 export const LEASE_MS = TOTAL_TIMEOUT_MS + 5000;
 
 /** What sending a delivery needs. */
-export interface SenderDeps extends Pick<ServiceDeps, "clock" | "env" | "log" | "random"> {
+export interface SenderDeps extends Pick<ServiceDeps, "clock" | "env" | "log" | "metrics" | "random"> {
   deliveries: DeliveriesRepository;
   secrets: Secrets;
   client: WebhookClient;
@@ -97,11 +97,16 @@ export class DeliverySender {
   }
 
   #logTry(
-    { lead_id, _id: delivery_id, try_count: tries }: DeliveryDoc,
+    { lead_id, _id: delivery_id, try_count: tries, created_at }: DeliveryDoc,
     result: TryResult,
     verdict: DeliveryVerdict,
   ): void {
-    const { log } = this.#deps;
+    const { clock, log, metrics } = this.#deps;
+    metrics.count("callagent_webhook_tries_total", { verdict: verdict.kind });
+    if (verdict.kind === "delivered") {
+      const age_ms = clock.now().getTime() - created_at.getTime();
+      metrics.observe("callagent_webhook_age_seconds", {}, Math.max(0, age_ms) / MS_PER_SECOND);
+    }
     const how = { lead_id, delivery_id, tries, status: result.status };
     if (verdict.kind === "delivered") {
       log.info({ event: "webhook.delivered", ...how }, "webhook delivered");

@@ -26,6 +26,7 @@ async function isOpenAt(time: string, ahead_ms: number | null): Promise<boolean>
         limitsOf: () => Promise.resolve([{ rate: null, carrier: null }]),
       },
       slotRefusals: { get: () => undefined },
+      watch: { judged: () => undefined },
       storeClock: { held: () => (ahead_ms === null ? null : { ahead_ms, for_ms: 1000 }) } as never,
     },
   );
@@ -47,7 +48,7 @@ test("the order's window closes by the later of both times", () => {
   const won = {
     claimed: { phone_number: "+12125550100" },
     slot: {},
-    admitted: { open: { inputs: { cap: null } }, plan: plan(), configuration: configuration() },
+    admitted: { lead: {}, open: { inputs: { cap: null } }, plan: plan(), configuration: configuration() },
   } as unknown as WonLead;
   const at = new Date("2026-11-21T12:00:00.000Z");
   expect([

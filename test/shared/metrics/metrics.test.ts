@@ -1,4 +1,5 @@
-import { atZero, METRICS, seriesOf, type Metric } from "../../../shared/metrics/catalogue.ts";
+import { atZero, METRICS, seriesOf } from "../../../shared/metrics/catalogue.ts";
+import type { Metric } from "../../../shared/metrics/metric.ts";
 import { createMetrics } from "../../../shared/metrics/metrics.ts";
 import { systemClock } from "../../../shared/time/clock.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";

@@ -1,0 +1,52 @@
+import { startProduct, type Product } from "../../local/harness/product.ts";
+import { callee, startPushing } from "../../local/harness/lead-pusher.ts";
+import { until } from "../../local/harness/stage.ts";
+
+const START_MS = 90_000;
+
+describe("the metrics of the product, one process", () => {
+  let product: Product;
+  beforeAll(async () => {
+    product = await startProduct({ metricsPort: 0, engine: "cascade", timeScale: 1 });
+  }, START_MS);
+  afterAll(async () => {
+    await product?.stop();
+  }, START_MS);
+
+  const text = async (): Promise<string> => (await fetch(`${product.stack.metricsUrls["services"]}/metrics`)).text();
+  const value = (all: string, series: string): number =>
+    Number(
+      all
+        .split("\n")
+        .find((line) => line.startsWith(`${series} `))
+        ?.split(" ")[1] ?? Number.NaN,
+    );
+
+  test("tell of a lead that was called, from its push to its webhook event", async () => {
+    expect((await fetch(`${product.stack.metricsUrls["services"]}/ready`)).status).toBe(200);
+    const { push } = await startPushing(product);
+    await push(callee(1, "01"));
+    const all = await until("the webhook event to be counted", async () => {
+      const now = await text();
+      return value(now, 'callagent_webhook_tries_total{verdict="delivered",process="all"}') > 0 ? now : undefined;
+    });
+    const calls = (name: string, label: string): number =>
+      value(all, `callagent_calls_${name}{provider="PROVIDER_ONE",${label},process="all"}`);
+    expect([calls("total", 'event="dialling"'), calls("ended_total", 'answered="yes"')]).toEqual([1, 1]);
+    for (const series of [
+      'callagent_dials_total{provider="PROVIDER_ONE",answer="placed",process="all"}',
+      'callagent_due_to_dial_seconds_count{process="all",provider="PROVIDER_ONE"}',
+      'callagent_permits_total{provider="PROVIDER_ONE",answer="granted",process="all"}',
+      'callagent_turn_seconds_count{process="all"}',
+      'callagent_model_first_token_seconds_count{process="all"}',
+      'callagent_webhook_age_seconds_count{process="all"}',
+      'callagent_http_requests_total{method="POST",status="200",process="all"}',
+      'callagent_store_seconds_count{process="all",command="insert",result="ok"}',
+      'callagent_number_slots{provider="PROVIDER_ONE",state="free",process="all"}',
+      'callagent_conversations{state="free",process="all"}',
+    ])
+      expect([series, value(all, series) > 0]).toEqual([series, true]);
+    expect(value(all, 'callagent_leads{state="PROCESSING",process="all"}')).toBeGreaterThanOrEqual(0);
+    expect(all).not.toMatch(/\+1415|[0-9a-f]{8}-[0-9a-f]{4}-/);
+  });
+});
