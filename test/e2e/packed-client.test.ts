@@ -129,6 +129,12 @@ test(
     expect(files.stdout).toMatch(/templates\/order-confirmation\.json {2}holds/);
     expect(files.stdout).toMatch(/templates\/order-confirmation\.json {2}version 1, unchanged/);
 
+    const moved = await shell(block("npx callagent configuration"));
+    expect(moved.stdout).toMatch(/^[0-9a-f-]{36} {2}changed for "appointment-reminder"$/m);
+    expect(JSON.parse(readFileSync(join(project, "window.json"), "utf8"))).toMatchObject({
+      calling_provider: "PROVIDER_ONE",
+    });
+
     const path = join(project, "templates", "order-confirmation.json");
     const template = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
     writeFileSync(path, JSON.stringify({ ...template, greeting: "Good day." }));
@@ -138,6 +144,15 @@ test(
     });
     await shell("npx callagent templates push templates/order-confirmation.json");
     expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ version: 2, greeting: "Good day." });
+
+    const mine = join(project, "templates", "mine.json");
+    writeFileSync(mine, JSON.stringify({ ...template, id: undefined, version: undefined, name: "mine" }));
+    await shell("npx callagent templates push templates/mine.json");
+    const waits = await shell(
+      'L=$(npx callagent push --template mine --to +14155552601 --merchant "$MERCHANT_ID" --payload <(echo \'{"customer_name":"Ada","order_id":"A","amount":"1","delivery_date":"Monday"}\')); npx callagent watch $L > watch.log & until grep -q BACKLOG watch.log; do sleep 0.1; done; npx callagent configuration push mine window.json; wait; cat watch.log',
+    );
+    expect(waits.stdout).toMatch(/BACKLOG {2}The template has no configuration; add one\./);
+    expect(waits.stdout).toMatch(/FINISHED {2}confirmed/);
 
     writeFileSync(path, JSON.stringify({ ...template, initial_node: "nowhere" }));
     await expect(shell("npx callagent templates test templates/order-confirmation.json")).rejects.toMatchObject({

@@ -57,6 +57,7 @@ export const PUSH = command({
       default: "TELEPHONY",
       about: "RTC, RTC_TEST: nobody is called; prints the link that a person talks behind",
     },
+    webhook: { kind: "text", value: "address", about: "where the report of the finished lead is sent" },
     watch: { kind: "flag", about: "stays until the lead is over; status 1 where nobody was spoken with" },
     json: JSON_OPTION,
   },
@@ -179,6 +180,28 @@ export const TEMPLATES_TEST = command({
   notes: "Scripted conversations: npm run converse, in the repository of callagent.",
 });
 
+/** `callagent configuration`. */
+export const CONFIGURATION = command({
+  name: "configuration",
+  program,
+  about: "Prints when and how a template's leads are called: window, retries, carrier, limits.",
+  operands: [{ name: "template", needed: true }],
+  options: WHERE,
+  notes: "callagent configuration push takes what this prints, for this template or another one.",
+});
+
+/** `callagent configuration push`. */
+export const CONFIGURATION_PUSH = command({
+  name: "configuration push",
+  program,
+  about: "Stores when and how a template's leads are called, from a file. Without a configuration nobody is called.",
+  operands: [
+    { name: "template", needed: true },
+    { name: "file.json", needed: true },
+  ],
+  options: WHERE,
+});
+
 /** `callagent numbers`. */
 export const NUMBERS = command({
   name: "numbers",
@@ -205,5 +228,7 @@ export const COMMANDS: readonly Command[] = [
   TEMPLATES_PUSH,
   TEMPLATES_DIFF,
   TEMPLATES_TEST,
+  CONFIGURATION,
+  CONFIGURATION_PUSH,
   NUMBERS,
 ];

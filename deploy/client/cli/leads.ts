@@ -45,8 +45,11 @@ const wasSpokenWith = (lead: Lead): boolean => linesOf(lead).some(({ role }) => 
 export async function watched(shell: Shell, client: Client, lead_id: string, json: boolean): Promise<number> {
   let last: Lead | undefined;
   for await (const lead of watch(client, lead_id, { signal: shell.signal })) {
-    shell.screen.out(json ? JSON.stringify(lead) : `${lead.updated_at}  ${stateOf(lead)}`);
     last = lead;
+    const waits = lead.status === "BACKLOG" || lead.status === "RETRY";
+    const why = waits && !json ? await client.ask("GET", "/leads/{lead_id}/explain", { path: { lead_id } }) : null;
+    const line = [lead.updated_at, stateOf(lead), ...(why === null ? [] : [why.summary])].join("  ");
+    shell.screen.out(json ? JSON.stringify(lead) : line);
   }
   return last !== undefined && wasSpokenWith(last) ? 0 : 1;
 }
@@ -66,6 +69,7 @@ export async function push(shell: Shell, client: Client, asked: ValuesOf<typeof 
       reseller_id: template.reseller_id,
       ...(merchant_id === null ? {} : { merchant_id }),
       execution_mode: asked.mode,
+      ...(asked.webhook === undefined ? {} : { reporting_webhook_url: asked.webhook }),
       payload,
     },
   });

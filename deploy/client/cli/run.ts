@@ -4,6 +4,7 @@ import { login, type Client } from "../client.ts";
 import { ApiFailure, NoAnswer } from "../failures.ts";
 import { each } from "../pages.ts";
 import * as commands from "./commands.ts";
+import { pushConfiguration, showConfiguration } from "./configurations.ts";
 import * as leads from "./leads.ts";
 import { clientOf, keepSession, masked, printTable, urlOf, type Shell } from "./shell.ts";
 import * as templates from "./templates.ts";
@@ -92,6 +93,12 @@ const WORK: ReadonlyMap<string, Work> = new Map([
   ),
   work(commands.TEMPLATES_TEST, (shell, { values, operands }) =>
     templates.check(shell, clientOf(shell, values.url), operands, values),
+  ),
+  work(commands.CONFIGURATION, (shell, { values, operands }) =>
+    showConfiguration(shell, clientOf(shell, values.url), first(operands)),
+  ),
+  work(commands.CONFIGURATION_PUSH, (shell, { values, operands }) =>
+    pushConfiguration(shell, clientOf(shell, values.url), operands),
   ),
   work(commands.NUMBERS, (shell, { values }) => listNumbers(shell, clientOf(shell, values.url), values)),
 ]);

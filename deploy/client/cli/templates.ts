@@ -109,7 +109,7 @@ async function storedOf(client: Client, file: string, fields: Fields, byName: bo
 }
 
 /** A refusal of the service with the file it is about. */
-const inFile = (file: string, error: unknown): unknown =>
+export const inFile = (file: string, error: unknown): unknown =>
   error instanceof ApiFailure
     ? new UserError(
         [`${file}: ${error.errors.length === 0 ? error.message : error.code}`]
@@ -169,6 +169,10 @@ async function pushFile(
   if (!byName) writeFileSync(file, asFile(made));
   sayWarnings(shell, file, made);
   shell.screen.out(`${file}  version ${made.version}, ${stored === null ? `made as ${made.id}` : "stored"}`);
+  if (stored === null)
+    shell.screen.err(
+      `${file}: nobody is called with it before callagent configuration push says when and how: see callagent configuration --help.`,
+    );
 }
 
 /** Does something with each file in turn; what fails with one is said, the others go on. The exit status. */
