@@ -1075,7 +1075,30 @@ export interface paths {
         readonly trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    readonly "lead.finished": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * A lead is finished
+         * @description Sent when a lead ends, to reporting_webhook_url of its push, or to inbound_webhook_url of the configuration for inbound calls and visitors. Standard Webhooks 1.0: verify the signature with the secret of GET /webhook-secret over the body as it came.
+         *
+         *     Any 2xx within 15 s takes the event. Anything else is tried again, 10 times in all: after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h, each ± 10 %; Retry-After is obeyed. An event may arrive twice: go by webhook-id.
+         */
+        readonly post: operations["webhooks.leadFinished"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /** @description One thing that is wrong with what was given. */
@@ -1905,7 +1928,7 @@ export interface components {
             readonly transitions?: readonly components["schemas"]["Transition"][];
         };
         /** @description Bounds of a template's calls and leads; what is left out keeps its value, or has its default. */
-        readonly NewLimits: {
+        readonly LimitsInput: {
             /** @description The longest call, seconds. Default: 600. */
             readonly max_call_seconds?: number;
             /** @description Seconds of the callee's silence after which the agent asks whether they are still there. Default: 8. */
@@ -1916,7 +1939,7 @@ export interface components {
             readonly rtc_join_timeout_seconds?: number;
         };
         /** @description How a template's conversations listen; what is left out keeps its value, or has its default. */
-        readonly NewListening: {
+        readonly ListeningInput: {
             /** @description The shortest silence that ends a turn, milliseconds. Default: 300. */
             readonly endpointing_ms?: number;
             /** @description The longest silence that an unfinished turn is waited for, milliseconds; never shorter than endpointing_ms. Default: 2500. */
@@ -2005,7 +2028,7 @@ export interface components {
             };
         };
         /** @description A template to make: the flow of a conversation. */
-        readonly NewTemplate: {
+        readonly TemplateInput: {
             /** @description The reseller that it is for, or whose merchant. */
             readonly reseller_id: string;
             /** @description The merchant that it is for. Left out: the reseller itself. */
@@ -2074,9 +2097,9 @@ export interface components {
              */
             readonly language?: string;
             /** @description Bounds of its calls and leads. */
-            readonly limits?: components["schemas"]["NewLimits"];
+            readonly limits?: components["schemas"]["LimitsInput"];
             /** @description How it listens, over audio. Absent, and each field that is left out: the defaults. */
-            readonly listening?: components["schemas"]["NewListening"];
+            readonly listening?: components["schemas"]["ListeningInput"];
             /**
              * @description Who speaks first.
              *
@@ -2302,9 +2325,9 @@ export interface components {
              */
             readonly language?: string | null;
             /** @description Bounds of its calls and leads. */
-            readonly limits?: components["schemas"]["NewLimits"] | null;
+            readonly limits?: components["schemas"]["LimitsInput"] | null;
             /** @description How it listens, over audio. Absent, and each field that is left out: the defaults. */
-            readonly listening?: components["schemas"]["NewListening"] | null;
+            readonly listening?: components["schemas"]["ListeningInput"] | null;
             /**
              * @description Who speaks first.
              *
@@ -2356,7 +2379,7 @@ export interface components {
             readonly policy: "allow" | "answer_first" | "refuse";
         };
         /** @description When and how the leads of a template are called. */
-        readonly NewConfiguration: {
+        readonly CallConfigurationInput: {
             /**
              * Format: uuid
              * @description The template that it is for; each has one at most.
@@ -2531,7 +2554,7 @@ export interface components {
             readonly transfer_numbers?: readonly string[];
         };
         /** @description When and how the leads of a template are called, every default filled in. */
-        readonly Configuration: {
+        readonly CallConfiguration: {
             /**
              * Format: uuid
              * @description Id of the configuration.
@@ -2650,7 +2673,7 @@ export interface components {
             /** @description Items in this answer. */
             readonly count: number;
             /** @description The configurations. */
-            readonly configurations: readonly components["schemas"]["Configuration"][];
+            readonly configurations: readonly components["schemas"]["CallConfiguration"][];
             /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
@@ -2776,7 +2799,7 @@ export interface components {
             readonly transfer_numbers?: readonly string[] | null;
         };
         /** @description A door to make: a button on websites by which visitors call. */
-        readonly NewDoor: {
+        readonly DoorInput: {
             /** @description Id of the template that leads its sessions. */
             readonly template_id: string;
             /** @description A merchant of the reseller whose template it is. Left out: the template's owner. */
@@ -2922,7 +2945,7 @@ export interface components {
             readonly inbound_template_id?: string | null;
         };
         /** @description An outbound number: the caller id of calls. People may call it too. */
-        readonly Number: {
+        readonly OutboundNumber: {
             /**
              * Format: uuid
              * @description Id of the number.
@@ -2958,7 +2981,7 @@ export interface components {
             /** @description Items in this answer. */
             readonly count: number;
             /** @description The numbers. */
-            readonly numbers: readonly components["schemas"]["Number"][];
+            readonly numbers: readonly components["schemas"]["OutboundNumber"][];
             /** @description The cursor of the page after this one; null: this was the last. */
             readonly next_cursor: string | null;
         };
@@ -3355,35 +3378,36 @@ export interface components {
             /** @description Everything recorded of the lead, the oldest first. */
             readonly events: readonly components["schemas"]["TimelineEvent"][];
         };
+        /**
+         * @description A gate of admission, and what lets a lead through it.
+         *
+         *     - `status`: The lead waits in BACKLOG or RETRY.
+         *     - `phone_number`: It has a number to dial and a mode that the scheduler dials.
+         *     - `template`: Its template exists.
+         *     - `expiry`: It is younger than the template's max_age_seconds.
+         *     - `parked`: No technical fault keeps it from being dialled again and again, or it is time to try once more.
+         *     - `due`: Its due time has come.
+         *     - `former_call_open`: No former call to its number may still be live.
+         *     - `callee_busy`: No other call of its tenant with its number is under way.
+         *     - `callee_capped`: Its merchant's cap on calls per callee has room.
+         *     - `deployment`: The deployment is not paused.
+         *     - `merchant`: Its merchant is not paused.
+         *     - `spend_ceiling`: The spend ceilings of its merchant and reseller have room for its worst case.
+         *     - `template_active`: Its template is switched on.
+         *     - `configuration`: Its template has a configuration.
+         *     - `calling_enabled`: The configuration's enable_calling.
+         *     - `window`: The calling window is open, long enough to ring.
+         *     - `blacklist`: The number is not on the blacklist, or the blacklist is not enforced.
+         *     - `international`: A number in the callee's country exists, where international calls are off.
+         *     - `line`: A slot of a usable number is free.
+         *     - `rate_limit`: The configuration's rate limit has room.
+         *     - `carrier_limit`: The carrier account's calls per second have room, and the carrier takes calls.
+         * @enum {string}
+         */
+        readonly GateName: "status" | "phone_number" | "template" | "expiry" | "parked" | "due" | "former_call_open" | "callee_busy" | "callee_capped" | "deployment" | "merchant" | "spend_ceiling" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
         /** @description The verdict of one gate of admission. */
-        readonly Gate: {
-            /**
-             * @description Which gate, and what lets a lead through it.
-             *
-             *     - `status`: The lead waits in BACKLOG or RETRY.
-             *     - `phone_number`: It has a number to dial and a mode that the scheduler dials.
-             *     - `template`: Its template exists.
-             *     - `expiry`: It is younger than the template's max_age_seconds.
-             *     - `parked`: No technical fault keeps it from being dialled again and again, or it is time to try once more.
-             *     - `due`: Its due time has come.
-             *     - `former_call_open`: No former call to its number may still be live.
-             *     - `callee_busy`: No other call of its tenant with its number is under way.
-             *     - `callee_capped`: Its merchant's cap on calls per callee has room.
-             *     - `deployment`: The deployment is not paused.
-             *     - `merchant`: Its merchant is not paused.
-             *     - `spend_ceiling`: The spend ceilings of its merchant and reseller have room for its worst case.
-             *     - `template_active`: Its template is switched on.
-             *     - `configuration`: Its template has a configuration.
-             *     - `calling_enabled`: The configuration's enable_calling.
-             *     - `window`: The calling window is open, long enough to ring.
-             *     - `blacklist`: The number is not on the blacklist, or the blacklist is not enforced.
-             *     - `international`: A number in the callee's country exists, where international calls are off.
-             *     - `line`: A slot of a usable number is free.
-             *     - `rate_limit`: The configuration's rate limit has room.
-             *     - `carrier_limit`: The carrier account's calls per second have room, and the carrier takes calls.
-             * @enum {string}
-             */
-            readonly gate: "status" | "phone_number" | "template" | "expiry" | "parked" | "due" | "former_call_open" | "callee_busy" | "callee_capped" | "deployment" | "merchant" | "spend_ceiling" | "template_active" | "configuration" | "calling_enabled" | "window" | "blacklist" | "international" | "line" | "rate_limit" | "carrier_limit";
+        readonly GateVerdict: {
+            readonly gate: components["schemas"]["GateName"];
             /**
              * @description - `pass`: It lets the lead through.
              *     - `hold`: The lead waits.
@@ -3427,7 +3451,7 @@ export interface components {
             /** @description The answer in a sentence. */
             readonly summary: string;
             /** @description Every gate, in the order in which they are judged. */
-            readonly gates: readonly components["schemas"]["Gate"][];
+            readonly gates: readonly components["schemas"]["GateVerdict"][];
         };
         /**
          * @description Where a delivery stands.
@@ -3811,6 +3835,126 @@ export interface components {
              * @description Until when the secret before signs beside it; null: there was none.
              */
             readonly previous_valid_until: string | null;
+        };
+        /** @description One side's contribution to a conversation. */
+        readonly Turn: {
+            /**
+             * @description - `user`: The callee, or the caller of an inbound call.
+             *     - `assistant`: The agent.
+             * @enum {string}
+             */
+            readonly role: "user" | "assistant";
+            /** @description What was said; of the agent's words those that were heard. */
+            readonly content: string;
+        };
+        /** @description A finished lead as its webhook reports it: what is known when it ends. Fields are added over time; pass over those that you do not know. */
+        readonly FinishedLead: {
+            /**
+             * @description What the client named its push by (request_id).
+             * @example order-4711
+             */
+            readonly order_id: string;
+            /**
+             * Format: uuid
+             * @description Id of the lead: lead_call_tracker_id of its push.
+             */
+            readonly lead_call_tracker_id: string;
+            /**
+             * @description The lead is over.
+             * @constant
+             */
+            readonly status: "FINISHED";
+            /**
+             * @description Result of the call: an outcome word of the template, or one of the service's own (no_answer, busy, voicemail, customer_hangup, ABORTED, …). null: not known yet.
+             * @example confirmed
+             */
+            readonly outcome: string | null;
+            /** @description Attempts so far that count: those that dialled. */
+            readonly attempt_count: number;
+            /** @description The carrier's id of the last call, or the name of the session's room; the key of its recording. null: nothing was dialled yet. */
+            readonly call_id: string | null;
+            /**
+             * Format: date-time
+             * @description When the last call began; null: there was none.
+             */
+            readonly call_initiated_time: string | null;
+            /**
+             * Format: date-time
+             * @description When the last call ended; null: it has not.
+             */
+            readonly call_end_time: string | null;
+            /** @description Seconds between the two; null where one is missing. */
+            readonly call_duration_seconds: number | null;
+            /** @description Where the recording can be downloaded, with a token, one or two minutes after the call. null: there is none. */
+            readonly recording_url: string | null;
+            /** @description What was said, the oldest lines left out of a very long one. */
+            readonly transcription: readonly components["schemas"]["Turn"][];
+            /** @description What the conversation extracted. */
+            readonly variables: {
+                readonly [key: string]: unknown;
+            };
+            /**
+             * @description Scores of the last conversation, by the names of the template's evaluators.
+             * @example {
+             *       "politeness": 8
+             *     }
+             */
+            readonly trace_scores: {
+                readonly [key: string]: number;
+            };
+            /** @description Details of the call, each where there is one: transcription (role, content), call_ended_by, hangup_source, node_traversal, variables, errors, pre_check_results, summary, evaluation_errors, cost_breakdown, do_not_call. */
+            readonly metaData: {
+                readonly [key: string]: unknown;
+            };
+            /**
+             * @description What the client named its push by (request_id).
+             * @example order-4711
+             */
+            readonly request_id: string;
+            /** @description Id of the reseller that owns it. */
+            readonly reseller_id: string;
+            /** @description Id of the merchant that owns it; null: the reseller itself. */
+            readonly merchant_id: string | null;
+            /**
+             * Format: uuid
+             * @description Id of the template.
+             */
+            readonly template_id: string;
+            /** @description Name of the template. */
+            readonly template: string;
+            readonly execution_mode: components["schemas"]["ExecutionMode"];
+            /**
+             * @description - `OUTBOUND`: We called.
+             *     - `INBOUND`: They called one of our numbers, or came through a door.
+             * @enum {string}
+             */
+            readonly call_direction: "OUTBOUND" | "INBOUND";
+            /** @description A playground or test lead. */
+            readonly is_test: boolean;
+            /**
+             * @description The callee, or the caller of an inbound call; masked, or in full where the merchant's webhook_phone_number says so. null: none.
+             * @example +1415***0100
+             */
+            readonly phone_number: string | null;
+            /**
+             * @description What the calls of all attempts cost, in the deployment's currency (COST_CURRENCY); null: not known yet.
+             * @example 0.0345
+             */
+            readonly cost: number | null;
+        };
+        /** @description The body of the webhook lead.finished. */
+        readonly LeadFinishedEvent: {
+            /**
+             * @description Which event it is.
+             * @constant
+             */
+            readonly type: "lead.finished";
+            /**
+             * Format: date-time
+             * @description When the lead finished.
+             */
+            readonly timestamp: string;
+            readonly data: components["schemas"]["FinishedLead"];
         };
     };
     responses: never;
@@ -4799,7 +4943,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["NewTemplate"];
+                readonly "application/json": components["schemas"]["TemplateInput"];
             };
         };
         readonly responses: {
@@ -5007,7 +5151,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["NewConfiguration"];
+                readonly "application/json": components["schemas"]["CallConfigurationInput"];
             };
         };
         readonly responses: {
@@ -5017,7 +5161,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Configuration"];
+                    readonly "application/json": components["schemas"]["CallConfiguration"];
                 };
             };
             /** @description A failure */
@@ -5049,7 +5193,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Configuration"];
+                    readonly "application/json": components["schemas"]["CallConfiguration"];
                 };
             };
             /** @description A failure */
@@ -5085,7 +5229,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Configuration"];
+                    readonly "application/json": components["schemas"]["CallConfiguration"];
                 };
             };
             /** @description A failure */
@@ -5178,7 +5322,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/json": components["schemas"]["NewDoor"];
+                readonly "application/json": components["schemas"]["DoorInput"];
             };
         };
         readonly responses: {
@@ -5406,7 +5550,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Number"];
+                    readonly "application/json": components["schemas"]["OutboundNumber"];
                 };
             };
             /** @description A failure */
@@ -5438,7 +5582,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Number"];
+                    readonly "application/json": components["schemas"]["OutboundNumber"];
                 };
             };
             /** @description A failure */
@@ -5477,7 +5621,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Number"];
+                    readonly "application/json": components["schemas"]["OutboundNumber"];
                 };
             };
             /** @description A failure */
@@ -6361,6 +6505,49 @@ export interface operations {
                 content: {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
+            };
+        };
+    };
+    readonly "webhooks.leadFinished": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LeadFinishedEvent"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -53,7 +53,7 @@ const PhoneNumber = described("The number, E.164.", Text(32), { example: "+14155
 
 /** An outbound number (caller id), which people may call too. */
 export const NumberRecord = named(
-  "Number",
+  "OutboundNumber",
   "An outbound number: the caller id of calls. People may call it too.",
   Type.Object(
     describedAs(settings, {

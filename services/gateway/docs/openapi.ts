@@ -2,6 +2,8 @@ import { CATALOGUE, type ErrorCode } from "../../../shared/errors.ts";
 import { plain, type Schema } from "../api/action-schema.ts";
 import { statusOf } from "../http/http-errors.ts";
 import { outward, type Components } from "./component-schemas.ts";
+import { linksOf } from "./operation-links.ts";
+import { EVENTS_TAG, webhookSection } from "./webhook-section.ts";
 import { exampleOf } from "./examples.ts";
 import {
   bodySchemaOf,
@@ -22,9 +24,8 @@ const WITH_BODY: readonly ErrorCode[] = ["MALFORMED_JSON", "UNSUPPORTED_MEDIA_TY
 
 /** Every way a row fails: status -> codes, lowest status first. */
 export function failuresOf(row: Row): [number, ErrorCode[]][] {
-  const takesInput = row.body !== undefined || row.query !== undefined || row.path.includes("{");
   const codes: ErrorCode[] = [
-    ...(takesInput ? ["VALIDATION_FAILED" as const] : []),
+    "VALIDATION_FAILED", // where nothing else can be wrong: a query that the operation does not know
     ...(row.body === undefined ? [] : WITH_BODY),
     ...(row.roles === "public" ? [] : WITH_TOKEN),
     ...(row.errors ?? []),
@@ -90,10 +91,11 @@ const REPLAYED: Schema = {
     schema: { type: "string", enum: ["true"] },
   },
 };
-const doneOf = (row: Row, into: Components): Schema => ({
+const doneOf = (row: Row, rows: readonly Row[], into: Components): Schema => ({
   description: row.success === 204 ? "Done; no body" : "Done",
   ...(isReplayable(row) ? { headers: REPLAYED } : {}),
   ...(row.success === 204 ? {} : { content: contentOf(row, "Response", exampleOf(row)?.response, into) }),
+  ...linksOf(row, rows),
 });
 const FILE: Schema = { type: "string", format: "binary" };
 const filesOf = (types: readonly string[]): Schema => Object.fromEntries(types.map((type) => [type, { schema: FILE }]));
@@ -158,14 +160,14 @@ function withExample(row: Row, parameter: Parameter, into: Components): Schema {
   return { ...parameter, description, schema, ...(value === undefined ? {} : { example: value }) };
 }
 
-function operationOf(row: Row, into: Components): Schema {
+function operationOf(row: Row, rows: readonly Row[], into: Components): Schema {
   const parameters = parametersOf(row);
   return {
     operationId: operationId(row),
     tags: [row.tag],
     summary: row.summary,
     description: descriptionOf(row),
-    ...(row.roles === "public" ? { security: [] } : {}),
+    security: row.roles === "public" ? [] : row.roles.map((role) => ({ bearer: [role] })),
     ...(parameters.length > 0 ? { parameters: parameters.map((p) => withExample(row, p, into)) } : {}),
     ...(row.body === undefined
       ? {}
@@ -176,7 +178,7 @@ function operationOf(row: Row, into: Components): Schema {
           },
         }),
     responses: {
-      ...(row.download ? downloadsOf(row.download) : { [row.success]: doneOf(row, into) }),
+      ...(row.download ? downloadsOf(row.download) : { [row.success]: doneOf(row, rows, into) }),
       ...Object.fromEntries(
         failuresOf(row).map(([status, codes]) => [
           status,
@@ -195,7 +197,7 @@ export function openApi(rows: readonly Row[], version: string): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   const schemas: Components = {};
   outward(PROBLEM, schemas);
-  for (const row of rows) (paths[row.path] ??= {})[row.method.toLowerCase()] = operationOf(row, schemas);
+  for (const row of rows) (paths[row.path] ??= {})[row.method.toLowerCase()] = operationOf(row, rows, schemas);
   return {
     openapi: "3.1.0",
     info: {
@@ -206,16 +208,21 @@ export function openApi(rows: readonly Row[], version: string): Schema {
     },
     servers: [{ url: BASE_PATH }],
     security: [{ bearer: [] }],
-    tags: Object.entries(TAGS)
-      .filter(([tag]) => rows.some((row) => row.tag === tag))
-      .map(([name, description]) => ({ name, description })),
+    tags: [
+      ...Object.entries(TAGS)
+        .filter(([tag]) => rows.some((row) => row.tag === tag))
+        .map(([name, description]) => ({ name, description })),
+      EVENTS_TAG,
+    ],
     paths,
+    webhooks: webhookSection(schemas),
     components: {
       securitySchemes: {
         bearer: {
           type: "http",
           scheme: "bearer",
-          description: "Access token of POST /login, or a server-to-server token.",
+          description:
+            "Access token of POST /login, or a server-to-server token. The names beside an operation are the roles that may ask it; a token has one.",
         },
       },
       schemas,

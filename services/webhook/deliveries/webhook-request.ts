@@ -1,4 +1,5 @@
-import type { Clock } from "../../../shared/time/clock.ts";
+import { ANSWER_SECONDS } from "../../../shared/contracts/events/finished-lead.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { Resolve } from "../../../shared/egress/network-names.ts";
 import { addressRefusal, type AddressPolicy } from "../../../shared/egress/egress-address.ts";
 import { egressClient, type EgressFailure } from "../../../shared/egress/egress-request.ts";
@@ -22,7 +23,7 @@ export interface WebhookClient {
 /** Until the connection stands, TLS included. */
 export const CONNECT_TIMEOUT_MS = 5000;
 /** Until the head of the answer is there, everything included. */
-export const TOTAL_TIMEOUT_MS = 15_000;
+export const TOTAL_TIMEOUT_MS = ANSWER_SECONDS * MS_PER_SECOND;
 /** Bytes read of an answer at most; its body is not used: enough that a connection can be used again, too little to hurt. */
 export const MAX_ANSWER_BYTES = 65_536;
 

@@ -1,3 +1,4 @@
+import { RETRY_DELAYS_SECONDS } from "../../../shared/contracts/events/finished-lead.ts";
 import { jitterMs } from "../../../shared/time/backoff.ts";
 import { MS_PER_SECOND, plusMs } from "../../../shared/time/clock.ts";
 
@@ -18,21 +19,10 @@ export type DeliveryVerdict =
   | { kind: "exhausted" }
   | { kind: "refused" };
 
-const MINUTE = 60 * MS_PER_SECOND;
-const HOUR = 60 * MINUTE;
+const HOUR = 3600 * MS_PER_SECOND;
 
-/** Pauses before the tries after the first (Standard Webhooks 1.0). */
-export const RETRY_DELAYS_MS = [
-  5 * MS_PER_SECOND,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  20 * HOUR,
-  24 * HOUR,
-] as const;
+/** Pauses before the tries after the first. */
+export const RETRY_DELAYS_MS = RETRY_DELAYS_SECONDS.map((seconds) => seconds * MS_PER_SECOND);
 /** Spread of a pause, so that a recovered receiver does not get all deliveries at once. */
 export const RETRY_JITTER = 0.1;
 /** The longest a receiver's Retry-After is obeyed. */

@@ -217,7 +217,7 @@ export const configurationFields = { ...requiredFields, ...Type.Partial(Type.Obj
 
 /** A configuration as a client writes it. */
 export const ConfigurationInput = named(
-  "NewConfiguration",
+  "CallConfigurationInput",
   "When and how the leads of a template are called.",
   Strict({
     template_id: described("The template that it is for; each has one at most.", Uuid),
@@ -235,7 +235,7 @@ export type ConfigurationPatch = Static<typeof ConfigurationPatch>;
 
 /** A configuration in full, every default filled in. */
 export const ConfigurationRecord = named(
-  "Configuration",
+  "CallConfiguration",
   "When and how the leads of a template are called, every default filled in.",
   Type.Object(
     describedAs(

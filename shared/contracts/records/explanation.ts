@@ -61,10 +61,10 @@ export const SPEND_CEILING = "spend_ceiling" satisfies (typeof GATES)[number];
 
 /** One gate's verdict. */
 export const Gate = named(
-  "Gate",
+  "GateVerdict",
   "The verdict of one gate of admission.",
   Type.Object({
-    gate: described("Which gate, and what lets a lead through it.", valued(GATES, GATE_MEANINGS)),
+    gate: named("GateName", "A gate of admission, and what lets a lead through it.", valued(GATES, GATE_MEANINGS)),
     verdict: valued(["pass", "hold", "drop", "not_judged"], {
       pass: "It lets the lead through.",
       hold: "The lead waits.",

@@ -53,7 +53,7 @@ export type Listening = Static<typeof Listening>;
 
 /** The same as a client writes it: what is left out has its default. */
 export const ListeningInput = named(
-  "NewListening",
+  "ListeningInput",
   "How a template's conversations listen; what is left out keeps its value, or has its default.",
   Strict(Type.Partial(Type.Object(ListeningFields)).properties),
 );

@@ -174,7 +174,7 @@ const LED_BY = "Id of the template that leads its sessions.";
 
 /** A door that is to be made. */
 export const DoorInput = named(
-  "NewDoor",
+  "DoorInput",
   "A door to make: a button on websites by which visitors call.",
   Strict({
     template_id: described(LED_BY, Text(64)),

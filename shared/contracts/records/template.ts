@@ -50,7 +50,7 @@ const LimitsFields = {
   ),
 };
 const LimitsInput = named(
-  "NewLimits",
+  "LimitsInput",
   "Bounds of a template's calls and leads; what is left out keeps its value, or has its default.",
   Strict(Type.Partial(Type.Object(LimitsFields)).properties),
 );
@@ -164,7 +164,7 @@ export const TEMPLATE_BYTES = 320 * 1024;
 
 /** A template as a client writes it. */
 export const TemplateInput = named(
-  "NewTemplate",
+  "TemplateInput",
   "A template to make: the flow of a conversation.",
   Strict({
     reseller_id: described("The reseller that it is for, or whose merchant.", Text(64)),

@@ -3,17 +3,27 @@ import formats from "ajv-formats";
 import { docsPage, escapeHtml, fieldLines, typeText } from "../../../services/gateway/docs/html-page.ts";
 import { failuresOf, openApi } from "../../../services/gateway/docs/openapi.ts";
 import { ROUTES } from "../../../services/gateway/routes/index.ts";
+import { toEventData } from "../../../services/leads/lists/lead-views.ts";
+import { FinishedLead, LeadFinishedEvent } from "../../../shared/contracts/events/finished-lead.ts";
+import { isRecord } from "../../../shared/json.ts";
+import { issueChecker } from "../../../shared/validator.ts";
+import { leadDoc } from "../../leads/fixtures/lead-doc.ts";
 import { pathNames } from "../../../services/gateway/routes/row.ts";
 
 interface Operation {
   operationId: string;
   parameters?: { name: string; in: string; required: boolean }[];
-  requestBody?: { content: Record<string, { schema: { $ref: string } }> };
-  responses: Record<string, { content?: object }>;
+  description: string;
+  requestBody?: { content: Record<string, { schema: { $ref: string }; example?: unknown }> };
+  responses: Record<
+    string,
+    { content?: object; links?: Record<string, { operationId: string; parameters: Record<string, string> }> }
+  >;
   security?: object[];
 }
 interface Document {
   paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, { post: Operation }>;
   components: { schemas: Record<string, Record<string, unknown>> };
 }
 const document = JSON.parse(JSON.stringify(openApi(ROUTES, "2026-11-21"))) as Document;
@@ -32,7 +42,7 @@ describe("the OpenAPI document", () => {
   test("declares every path parameter, and only log-in is open", () => {
     for (const { path, operation } of operations) {
       expect((operation.parameters ?? []).filter((p) => p.in === "path").map((p) => p.name)).toEqual(pathNames(path));
-      expect(operation.security !== undefined).toBe(path === "/login");
+      expect(operation.security?.length === 0).toBe(path === "/login");
     }
   });
 
@@ -47,12 +57,80 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("whatever is taken from the path may be refused: an id that is too long is 400", () => {
-    const withPath = ROUTES.filter((row) => row.path.includes("{"));
-    expect(withPath.length).toBeGreaterThan(20);
-    expect(withPath.filter((row) => !failuresOf(row).some(([, codes]) => codes.includes("VALIDATION_FAILED")))).toEqual(
+  test("every operation may be refused for what it is given: an id that is too long, a query that it does not know", () => {
+    expect(ROUTES.filter((row) => !failuresOf(row).some(([, codes]) => codes.includes("VALIDATION_FAILED")))).toEqual(
       [],
     );
+  });
+
+  test("every operation names the roles that may ask it", () => {
+    for (const { path, method, operation } of operations) {
+      const row = ROUTES.find((r) => r.path === path && r.method.toLowerCase() === method);
+      expect(operation.security).toEqual(row?.roles === "public" ? [] : row?.roles.map((role) => ({ bearer: [role] })));
+    }
+  });
+
+  test("what a POST makes can be followed: each link names an operation and its path's parameter", () => {
+    const linked = operations.flatMap(({ operation }) =>
+      Object.values(operation.responses).flatMap(({ links = {} }) => Object.values(links)),
+    );
+    expect(linked.length).toBeGreaterThan(15);
+    for (const { operationId, parameters } of linked) {
+      const target = operations.find((o) => o.operation.operationId === operationId);
+      expect(Object.keys(parameters)).toEqual(pathNames(target?.path ?? ""));
+    }
+    expect(document.paths["/leads"]?.["post"]?.responses["201"]?.links?.["leads_get"]).toMatchObject({
+      parameters: { lead_id: "$response.body#/lead_call_tracker_id" },
+    });
+  });
+
+  test("a change names one field at least, and none of its fields has a default", () => {
+    const changes = operations.filter((o) => o.method === "put");
+    for (const { operation } of changes) {
+      const name = operation.requestBody?.content["application/json"]?.schema.$ref.split("/").at(-1) ?? "";
+      const { minProperties, properties } = document.components.schemas[name] ?? {};
+      expect([name, minProperties, JSON.stringify(properties).includes('"default"')]).toEqual([name, 1, false]);
+    }
+    expect(changes.length).toBeGreaterThan(5);
+  });
+
+  test("sets of values have a type, and free fields are no patterns", () => {
+    const untyped: string[] = [];
+    const look = (schema: unknown, at: string): void => {
+      if (!isRecord(schema)) return;
+      if ("patternProperties" in schema || ("enum" in schema && !("type" in schema))) untyped.push(at);
+      for (const [word, inner] of Object.entries(schema)) if (word !== "example") look(inner, `${at}/${word}`);
+    };
+    look(document.components.schemas, "");
+    expect(untyped).toEqual([]);
+  });
+
+  test("no two named schemas are the same but for their meaning", () => {
+    const bare = (schema: unknown): string =>
+      JSON.stringify(schema, (word, value: unknown) =>
+        word === "description" || word === "examples" || word === "default" ? undefined : value,
+      );
+    const objects = Object.entries(document.components.schemas).filter(
+      ([, { properties }]) => isRecord(properties) && Object.keys(properties).length > 2,
+    );
+    const names = new Map<string, string[]>();
+    for (const [name, schema] of objects) names.set(bare(schema), [...(names.get(bare(schema)) ?? []), name]);
+    expect([...names.values()].filter((same) => same.length > 1)).toEqual([]);
+  });
+
+  test("the webhook is described as it is sent", () => {
+    const { post } = document.webhooks["lead.finished"]!;
+    expect((post.parameters ?? []).map((p) => p.name)).toEqual([
+      "webhook-id",
+      "webhook-timestamp",
+      "webhook-signature",
+    ]);
+    expect(post.description).toContain("10 times in all: after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 14 h, 20 h, 24 h");
+    const sent = toEventData(leadDoc({ status: "FINISHED", outcome: "confirmed" }), null);
+    expect(Object.keys(FinishedLead.properties)).toEqual(Object.keys(sent));
+    const event = { type: "lead.finished", timestamp: "2026-11-21T09:30:41.500Z", data: sent };
+    expect(issueChecker(LeadFinishedEvent)(JSON.parse(JSON.stringify(event)))).toEqual([]);
+    expect(issueChecker(LeadFinishedEvent)(post.requestBody?.content["application/json"]?.example)).toEqual([]);
   });
 
   test("who asks is nowhere to be given", () => {

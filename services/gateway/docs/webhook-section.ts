@@ -1,0 +1,77 @@
+import {
+  ANSWER_SECONDS,
+  LeadFinishedEvent,
+  RETRY_DELAYS_SECONDS,
+  WEBHOOK_HEADERS,
+} from "../../../shared/contracts/events/finished-lead.ts";
+import { plain, type Schema } from "../api/action-schema.ts";
+import { outward, type Components } from "./component-schemas.ts";
+import { LEAD } from "./example-leads.ts";
+import { SAMPLE } from "./example-records.ts";
+
+const lasting = (seconds: number): string =>
+  seconds < 60 ? `${seconds} s` : seconds < 3600 ? `${seconds / 60} min` : `${seconds / 3600} h`;
+
+const HOW = [
+  "Sent when a lead ends, to reporting_webhook_url of its push, or to inbound_webhook_url of the configuration for inbound calls and visitors. Standard Webhooks 1.0: verify the signature with the secret of GET /webhook-secret over the body as it came.",
+  `Any 2xx within ${ANSWER_SECONDS} s takes the event. Anything else is tried again, ${RETRY_DELAYS_SECONDS.length + 1} times in all: after ${RETRY_DELAYS_SECONDS.map(lasting).join(", ")}, each ± 10 %; Retry-After is obeyed. An event may arrive twice: go by webhook-id.`,
+].join("\n\n");
+
+const {
+  cost,
+  payload: _payload,
+  metaData,
+  created_at: _created,
+  updated_at,
+  id,
+  outbound_number_id: _number,
+  ...lead
+} = LEAD;
+/** An event as it is sent. */
+const EXAMPLE = {
+  type: "lead.finished",
+  timestamp: updated_at,
+  data: {
+    ...lead,
+    order_id: lead.request_id,
+    lead_call_tracker_id: id,
+    call_duration_seconds: 39,
+    transcription: [{ role: "assistant", content: "Does tomorrow suit?" }],
+    variables: {},
+    metaData,
+    is_test: false,
+    phone_number: `${SAMPLE.customer.slice(0, 5)}***${SAMPLE.customer.slice(-4)}`,
+    cost,
+  },
+};
+
+/** The part of the document that holds them; generators make one file of each, so it is none of the API's. */
+export const EVENTS_TAG = { name: "Webhook events", description: "What the service sends to your server." } as const;
+
+/** What the service sends to its clients. */
+export function webhookSection(into: Components): Schema {
+  return {
+    "lead.finished": {
+      post: {
+        operationId: "webhooks.leadFinished",
+        tags: [EVENTS_TAG.name],
+        summary: "A lead is finished",
+        description: HOW,
+        security: [],
+        parameters: Object.entries(WEBHOOK_HEADERS).map(([name, header]) => {
+          const { description, examples: _examples, ...schema } = outward(plain(header), into);
+          return { name, in: "header", required: true, description, schema };
+        }),
+        requestBody: {
+          required: true,
+          content: { "application/json": { schema: outward(plain(LeadFinishedEvent), into), example: EXAMPLE } },
+        },
+        responses: {
+          "2XX": { description: "You have it; nothing is sent again" },
+          410: { description: "You want it no more: the delivery ends (`refused`)" },
+          default: { description: "It is tried again" },
+        },
+      },
+    },
+  };
+}
