@@ -954,6 +954,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read what happens to the leads of your scope, or follow it as a stream
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute. With Accept: text/event-stream the answer is a stream that goes on with what happens; it begins behind `after`, or behind Last-Event-ID, and ends with its reason. 10 streams a tenant at one gateway process.
+         */
+        readonly get: operations["leads.listEvents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/leads/{lead_id}/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read what happened to a lead, or follow it as a stream
+         * @description Roles: admin, reseller, merchant, user. With Accept: text/event-stream the answer is a stream that goes on with what happens; it begins behind `after`, or behind Last-Event-ID, and ends with its reason. 10 streams a tenant at one gateway process.
+         */
+        readonly get: operations["leads.events"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/leads/recording/{call_sid}": {
         readonly parameters: {
             readonly query?: never;
@@ -3620,6 +3660,94 @@ export interface components {
             /** @description true: there are others; ask again. */
             readonly more: boolean;
         };
+        /** @description An event as a CloudEvent 1.0. */
+        readonly CloudEvent: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened: a name of the catalogue of events.
+             * @example lead.ended
+             */
+            readonly type: string;
+            /** @description Id of what it is about: the lead. */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /** @description Id of the reseller whose it is. */
+            readonly reseller: string;
+            /** @description Id of the merchant whose it is; absent: it is the reseller's own. */
+            readonly merchant?: string;
+            /** @description Id of the template; absent: it has none. */
+            readonly template?: string;
+            /** @description Its number among the events of its subject: 1, 2, 3, … without a gap. */
+            readonly seq: number;
+            /** @description What is told of it, by its type. */
+            readonly data: {
+                readonly [key: string]: unknown;
+            };
+        };
+        /** @description An event, and the cursor by which reading goes on behind it. */
+        readonly FollowedEvent: {
+            /**
+             * @description Names the place of the event in this list: what `after` or Last-Event-ID goes on behind.
+             * @example 4711
+             */
+            readonly cursor: string;
+            readonly event: components["schemas"]["CloudEvent"];
+        };
+        readonly LeadsListEventsResponse: {
+            /** @description Events in their order. */
+            readonly events: readonly components["schemas"]["FollowedEvent"][];
+            /**
+             * @description Where to go on: as `after` of the next request, at once or later.
+             * @example 4711
+             */
+            readonly next_cursor: string;
+            /** @description Whether there are further events now. */
+            readonly more: boolean;
+            /** @description Whether events behind `after` are no longer kept, and so were missed. */
+            readonly expired: boolean;
+        };
+        readonly LeadsEventsResponse: {
+            /** @description Id of the lead: lead_call_tracker_id of its push. */
+            readonly lead_id: string;
+            /** @description Events in their order. */
+            readonly events: readonly components["schemas"]["FollowedEvent"][];
+            /**
+             * @description Where to go on: as `after` of the next request, at once or later.
+             * @example 4711
+             */
+            readonly next_cursor: string;
+            /** @description Whether there are further events now. */
+            readonly more: boolean;
+            /** @description Whether events behind `after` are no longer kept, and so were missed. */
+            readonly expired: boolean;
+        };
         /**
          * @description What became of an inbound call.
          *
@@ -6248,6 +6376,85 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["LeadsResumeResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.listEvents": {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The cursor of the last event that was read, or next_cursor of the last page; without it the answer begins with the oldest event that is kept. */
+                readonly after?: string;
+                /** @description Most events of the page. */
+                readonly limit?: number;
+            };
+            readonly header?: {
+                /** @description The `id` of the last event that a stream gave; it goes on behind it, whatever `after` says. */
+                readonly "Last-Event-ID"?: string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsListEventsResponse"];
+                    readonly "text/event-stream": string;
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.events": {
+        readonly parameters: {
+            readonly query?: {
+                /** @description The cursor of the last event that was read, or next_cursor of the last page; without it the answer begins with the oldest event that is kept. */
+                readonly after?: string;
+                /** @description Most events of the page. */
+                readonly limit?: number;
+            };
+            readonly header?: {
+                /** @description The `id` of the last event that a stream gave; it goes on behind it, whatever `after` says. */
+                readonly "Last-Event-ID"?: string;
+            };
+            readonly path: {
+                /** @description Id of the lead: lead_call_tracker_id of its push. */
+                readonly lead_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsEventsResponse"];
+                    readonly "text/event-stream": string;
                 };
             };
             /** @description A failure */

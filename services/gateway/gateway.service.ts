@@ -89,6 +89,7 @@ async function start(self: Self): Promise<void> {
 
 async function stop(self: Self): Promise<void> {
   await drainOf(self.broker).run();
+  self.gateway.streams.close();
   await Promise.all((self.loops ?? []).map((loop) => loop.stop()));
   await self.unfollow?.();
   await self.http?.close(Math.min(MAX_GRACE_MS, depsOf(self.broker).env.SHUTDOWN_GRACE_SECONDS * MS_PER_SECOND));
@@ -125,6 +126,9 @@ const schema: ServiceSchema = {
     "database.command_refused"(this: Service, ctx: Context<EventOf<"database.command_refused">>) {
       if (trustOf(this.broker).hears("database.command_refused", ctx))
         (this as unknown as Self).gateway.commandRefused(ctx.params);
+    },
+    "events.published"(this: Service, ctx: Context<EventOf<"events.published">>) {
+      if (trustOf(this.broker).hears("events.published", ctx)) (this as unknown as Self).gateway.streams.published();
     },
     "allowance.spent"(this: Service, ctx: Context<EventOf<"allowance.spent">>) {
       if (trustOf(this.broker).hears("allowance.spent", ctx))

@@ -14,8 +14,10 @@ import { doorway, isDoorPath, type Doorway } from "./session-page/doorway.ts";
 import { sessionPage } from "./session-page/session-page.ts";
 import { homePage } from "./docs/home-page.ts";
 import { DOCS_POLICY, docsPage } from "./docs/html-page.ts";
-import { endpoint } from "./api/endpoint.ts";
+import { endpoint, type EndpointParts } from "./api/endpoint.ts";
+import { eventStreamEndpoint, type StreamDeps } from "./api/event-stream.ts";
 import { itemResultsEndpoint } from "./api/item-results.ts";
+import { openStreams, type OpenStreams } from "./api/open-streams.ts";
 import { wholeListEndpoint } from "./api/whole-list.ts";
 import {
   answer,
@@ -55,6 +57,7 @@ export interface Gateway {
   commandRefused: RefusedCommands["note"];
   listening(url: string): void;
   farewells: Farewells;
+  streams: OpenStreams;
   allowances: AllowanceNotices;
 }
 
@@ -148,6 +151,30 @@ const answerOptions =
       );
   };
 
+/** Handlers of the table's rows. */
+function rowHandlers(
+  parts: EndpointParts,
+  keeping: Parameters<typeof recordingEndpoint>[2],
+  following: StreamDeps,
+): Gateway["api"] {
+  const handlerOf = (row: Row): Handler => {
+    if (row.download) return recordingEndpoint(row, parts, keeping);
+    if (row.wholeList !== undefined) return wholeListEndpoint(row, row.wholeList, parts);
+    if (row.follows === true) return eventStreamEndpoint(row, parts, following);
+    if (row.perItem) return itemResultsEndpoint(row, row.perItem, parts);
+    return (row.bulk ? bulkEndpoint : endpoint)(row, parts);
+  };
+  return Object.assign(
+    {},
+    ...inMatchingOrder(ROUTES).map((row) => {
+      const handle = handlerOf(row);
+      return row.method === "GET"
+        ? withHead(asPattern(row.path), handle)
+        : { [`${row.method} ${asPattern(row.path)}`]: handle };
+    }),
+  ) as Record<string, Handler>;
+}
+
 /** Builds the gateway's handlers. `visible`: names of the services on the bus at this moment. */
 export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => ReadonlySet<string>): Gateway {
   const docs = `${deps.env.PUBLIC_HTTP_URL}/docs`;
@@ -163,23 +190,9 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
   const notices = { checks: () => [...commands.checks(), ...proxy.checks()] };
   const parts = { identifier: who, limits, refused };
   const keeping = { stores: recordingStores(deps), log: deps.log };
-  const handlerOf = (row: Row): Handler => {
-    if (row.download) return recordingEndpoint(row, parts, keeping);
-    if (row.wholeList !== undefined) return wholeListEndpoint(row, row.wholeList, parts);
-    if (row.perItem) return itemResultsEndpoint(row, row.perItem, parts);
-    return (row.bulk ? bulkEndpoint : endpoint)(row, parts);
-  };
-  const api = Object.assign(
-    {},
-    ...inMatchingOrder(ROUTES).map((row) => {
-      const handle = handlerOf(row);
-      return row.method === "GET"
-        ? withHead(asPattern(row.path), handle)
-        : { [`${row.method} ${asPattern(row.path)}`]: handle };
-    }),
-  ) as Record<string, Handler>;
+  const streams = openStreams(deps.clock);
   return {
-    api,
+    api: rowHandlers(parts, keeping, { clock: deps.clock, bus, streams }),
     root: {
       ...healthHandlers(deps, bus, visible, notices, operators(who, limits)),
       ...homePage(deps.env),
@@ -201,6 +214,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
     problemOf: (failure, request_id) => problemOf(failure, { answers: "plain", request_id, docs }),
     commandRefused: commands.note,
     farewells,
+    streams,
     allowances: createAllowanceNotices(deps, limits, (notice) => {
       bus.broadcast("allowance.spent", notice);
     }),

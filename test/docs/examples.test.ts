@@ -18,7 +18,7 @@ import { blocksOf, codeSpansOf, pageAt, pages, type Block, type Page } from "./p
 /**
  * Blocks that another test runs as they are: the walkthrough (test/e2e/npm-start.test.ts), the script (test/local/tools/converse), and the commands and
  * variables of the bus (test/deploy/bus-commands.test.ts), the event and the receivers of docs/webhooks.md (test/docs/webhook-page.test.ts,
- * test/real/receivers), and what docs/clients.md shows (test/e2e/packed-client.test.ts).
+ * test/real/receivers; of docs/events.md: test/docs/event-page.test.ts), and what docs/clients.md shows (test/e2e/packed-client.test.ts).
  */
 const RUN_ELSEWHERE = [
   /^BUS=\//,
@@ -26,6 +26,7 @@ const RUN_ELSEWHERE = [
   /^\. \.callagent\/sample\.env/,
   /^template: order-confirmation/,
   /^\{\n  "type": "lead\.finished"/,
+  /^\{\n  "specversion": "1\.0"/,
   /^npm install "\$PACKAGE"/,
   /^npx callagent /,
   /^import \{ (?:createClient|createServer)/,

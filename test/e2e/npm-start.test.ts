@@ -103,6 +103,16 @@ describe("npm start on a fresh machine", () => {
       ])
         expect(first.output()).toContain(line);
 
+      const events = readFileSync(join(ROOT, "docs/events.md"), "utf8");
+      const reader = /```sh\n([^]*?)```/.exec(events)?.[1] ?? "";
+      const followed = await promisify(execFile)(
+        "bash",
+        ["-euc", reader.replace(". .callagent/sample.env", `. ${env["CALLAGENT_DATA"]}/sample.env`)],
+        { timeout: 60_000, cwd },
+      );
+      for (const type of ["lead.queued", "lead.claimed", "lead.answered"])
+        expect(followed.stdout).toMatch(new RegExp(String.raw`^id: \d+\ndata: \{.*"type":"${type}"`, "m"));
+
       // a pipe gets no colours, and no line a whole number
       for (const not of ["\u001b[", "+14155552"]) expect(first.output()).not.toContain(not);
       expect(first.output()).toMatch(/^\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d {2}lead [0-9a-f]{8} {2}ringing/m);

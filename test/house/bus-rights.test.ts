@@ -7,8 +7,8 @@ type Found = ReadonlySet<string>;
 
 /** Answered for neighbours of version 0.2.0; this version calls what came in their place. */
 const KEPT = ["config.resolveForPush", "webhook.checkAddress"];
-/** How events are read, which no service does yet. */
-const READS_OF_EVENTS = ["leads.events", "leads.eventsAfter", "leads.listEvents"];
+/** How consumers inside read events, which no service does yet. */
+const READS_OF_EVENTS = ["leads.eventsAfter"];
 /** Emitted by shared/bus/bus.ts for every service that opens a database. */
 const OF_STORES = "database.command_refused";
 

@@ -173,6 +173,35 @@ const FIGURES = {
   success_rate: 0.875,
 };
 const OUTCOMES = { confirmed: 71, rescheduled: 13, no_answer: 12 };
+/** A lead that begins to wait, as an event. */
+const FIRST_EVENT = {
+  specversion: "1.0",
+  id: `${SAMPLE.finished_lead_id}.1`,
+  source: "/callagent/leads",
+  type: "lead.queued",
+  subject: SAMPLE.finished_lead_id,
+  time: TIME,
+  datacontenttype: "application/json",
+  reseller: scope.reseller_id,
+  merchant: scope.merchant_id,
+  template: template_id,
+  seq: 1,
+  data: {
+    request_id: SAMPLE.request_id,
+    execution_mode: "TELEPHONY",
+    call_direction: "OUTBOUND",
+    is_test: false,
+    phone_number: "+1415***0123",
+    because: "pushed",
+    due_at: TIME,
+    reason: null,
+  },
+};
+const READ = { more: false, expired: false };
+/** A page of events. */
+export const EVENTS = { events: [{ cursor: "4711", event: FIRST_EVENT }], next_cursor: "4711", ...READ };
+/** A page of a lead's events. */
+export const EVENTS_OF_LEAD = { events: [{ cursor: "1", event: FIRST_EVENT }], next_cursor: "1", ...READ };
 /** Figures of a period. */
 export const SUMMARY = {
   from: "2026-11-01T00:00:00.000Z",

@@ -74,6 +74,15 @@ const componentName = (row: Row, suffix: string): string =>
     .map((w) => w.charAt(0).toUpperCase() + w.slice(1))
     .join("") + suffix;
 const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+const STREAM: Schema = {
+  "text/event-stream": {
+    schema: {
+      type: "string",
+      description:
+        "Server-sent events: `id` is the cursor of an event, `data` the event; `event: end` says in `data.reason` why the stream ends.",
+    },
+  },
+};
 const json = (schema: Schema, example: unknown): Schema => ({
   "application/json": { schema, ...(example === undefined ? {} : { example }) },
 });
@@ -124,7 +133,8 @@ function componentOf(row: Row, side: "Request" | "Response", into: Components): 
 }
 function contentOf(row: Row, side: "Request" | "Response", example: unknown, into: Components): Schema {
   const schema = componentOf(row, side, into);
-  return row.bulk ? manyOf(schema, listed(example)) : json(schema, example);
+  if (row.bulk) return manyOf(schema, listed(example));
+  return row.follows === true ? { ...json(schema, example), ...STREAM } : json(schema, example);
 }
 const roleText = (row: Row): string =>
   row.roles === "public" ? "No token is needed." : `Roles: ${row.roles.join(", ")}.`;
@@ -143,6 +153,11 @@ export const descriptionOf = (row: Row): string =>
       : [
           "All of them, however many: they are sent while they are being read. An answer that ends before its JSON does was cut off by a fault; ask again.",
         ]),
+    ...(row.follows === true
+      ? [
+          "With Accept: text/event-stream the answer is a stream that goes on with what happens; it begins behind `after`, or behind Last-Event-ID, and ends with its reason. 10 streams a tenant at one gateway process.",
+        ]
+      : []),
     ...(row.errors?.includes("NOT_AVAILABLE")
       ? ["Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not."]
       : []),

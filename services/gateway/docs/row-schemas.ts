@@ -108,6 +108,16 @@ const RANGE_HEADERS: readonly Parameter[] = [
   },
 ];
 
+const LAST_EVENT: Parameter = {
+  name: "Last-Event-ID",
+  in: "header",
+  required: false,
+  schema: {
+    type: "string",
+    description: "The `id` of the last event that a stream gave; it goes on behind it, whatever `after` says.",
+  },
+};
+
 /** Parameters of a row outside its body, with their schemas. */
 export function parametersOf(row: Row): Parameter[] {
   const { params } = schemasOf(row.action);
@@ -127,6 +137,7 @@ export function parametersOf(row: Row): Parameter[] {
       schema: properties[name] ?? { type: "string" },
     })),
     ...(row.download ? RANGE_HEADERS : []),
+    ...(row.follows === true ? [LAST_EVENT] : []),
     ...Object.entries(row.headers ?? {}).map(([header, name]): Parameter => ({
       name: headerName(header),
       in: "header",

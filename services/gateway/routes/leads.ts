@@ -1,5 +1,7 @@
 import { ALL, COST, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
 
+const FOLLOWED = ["after", "limit"] as const;
+
 /** Leads: push, read, explain, replay, abort. */
 export const leads: readonly Row[] = [
   ...tagged("Leads", [
@@ -111,6 +113,20 @@ export const leads: readonly Row[] = [
       summary:
         "Have parked leads tried again now, those named or those of a template: leads that technical faults keep from being dialled",
       body: "*",
+    }),
+  ]),
+  ...tagged("Events", [
+    row("GET", "/events", "leads.listEvents", ALL, 200, {
+      summary: "Read what happens to the leads of your scope, or follow it as a stream",
+      cost: COST.list,
+      query: FOLLOWED,
+      follows: true,
+    }),
+    row("GET", "/leads/{lead_id}/events", "leads.events", ALL, 200, {
+      summary: "Read what happened to a lead, or follow it as a stream",
+      query: FOLLOWED,
+      follows: true,
+      errors: ["LEAD_NOT_FOUND"],
     }),
   ]),
 ];

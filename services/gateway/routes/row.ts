@@ -21,6 +21,7 @@ export const TAGS = {
   Blacklist: "Numbers that must not be called.",
   "Inbound calls": "Calls of people to your numbers: which were taken, which were blocked, and why.",
   Leads: "Requests to call somebody: push them, follow them, abort them.",
+  Events: "What happens to leads, told once and in order: read in pages, or followed as a stream.",
   Recordings: "What was said, as audio.",
   Analytics: "Sums over leads.",
   Webhooks: "The reports of finished leads on their way to you, and the secret that signs them.",
@@ -49,6 +50,8 @@ export interface Row {
   bulk?: { action: ActionName; row: string };
   /** The action answers in pages (`limit`, `cursor`, `next_cursor`); the client gets the list in this field whole, streamed (api/whole-list.ts). */
   wholeList?: string;
+  /** The action gives events behind a cursor (`after`); a client may follow them as a stream (api/event-stream.ts). */
+  follows?: boolean;
   /** Each item of this list in the body gets its own result, and one that the action would refuse an `error` instead (api/item-results.ts). `id`: the field that names an item. */
   perItem?: { list: string; id: string };
   /** The answer is a file of one of these content types, read where the action says it is (recording-download.ts); ranges of it can be requested. */
@@ -76,7 +79,7 @@ type Keys<N extends ActionName> = Exclude<keyof ParamsOf<N> & string, "by">;
 /** What a row says beside method, path, action, roles and status; the compiler checks its names against the action. `answers` defaults to plain. */
 type Details<N extends ActionName> = Pick<
   Row,
-  "summary" | "guard" | "cost" | "bulk" | "wholeList" | "perItem" | "download" | "errors"
+  "summary" | "guard" | "cost" | "bulk" | "wholeList" | "follows" | "perItem" | "download" | "errors"
 > &
   Partial<Pick<Row, "answers">> & {
     body?: "*" | Keys<N>;

@@ -1,4 +1,16 @@
-import { described, Id, IsoTime, named, Strict, Text, Type, UpTo, type Static, type TSchema } from "../define.ts";
+import {
+  described,
+  Id,
+  IsoTime,
+  named,
+  Strict,
+  Text,
+  Type,
+  UpTo,
+  valued,
+  type Static,
+  type TSchema,
+} from "../define.ts";
 
 /** What an event is about: a lead has a sequence of its own; the others are about what a lead is called with or by. */
 export const EVENT_SUBJECTS = ["lead", "number", "pause", "configuration"] as const;
@@ -42,7 +54,7 @@ export const CloudEvent = named(
   "CloudEvent",
   "An event as a CloudEvent 1.0.",
   Strict({
-    specversion: described("The version of CloudEvents.", Type.Enum(["1.0"])),
+    specversion: described("The version of CloudEvents.", valued(["1.0"], { "1.0": "CloudEvents 1.0" })),
     id: described("Names the event, `<lead_id>.<seq>`: the same id is the same event.", Text(80), {
       example: "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3",
     }),
@@ -50,7 +62,7 @@ export const CloudEvent = named(
     type: described("What happened: a name of the catalogue of events.", Text(MAX_TYPE), { example: "lead.ended" }),
     subject: described("Id of what it is about: the lead.", Text(64)),
     time: described("When it happened, UTC.", IsoTime),
-    datacontenttype: described("The kind of `data`.", Type.Enum(["application/json"])),
+    datacontenttype: described("The kind of `data`.", valued(["application/json"], { "application/json": "JSON" })),
     reseller: described("Id of the reseller whose it is.", Text(64)),
     merchant: Type.Optional(described("Id of the merchant whose it is; absent: it is the reseller's own.", Text(64))),
     template: Type.Optional(described("Id of the template; absent: it has none.", Text(64))),

@@ -74,6 +74,8 @@ const MATRIX: Record<string, string> = {
   "GET /leads/{lead_id}/deliveries": "admin reseller merchant user",
   "POST /leads/{lead_id}/deliveries/replay": "admin reseller merchant",
   "POST /leads/bulk": "admin reseller merchant user",
+  "GET /events": "admin reseller merchant user",
+  "GET /leads/{lead_id}/events": "admin reseller merchant user",
   "GET /leads/{lead_id}/timeline": "admin reseller merchant user",
   "GET /leads/{lead_id}/explain": "admin reseller merchant user",
   "POST /leads/{lead_id}/join": "admin reseller merchant user",
