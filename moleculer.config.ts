@@ -5,6 +5,7 @@ import { BusTransporter } from "./shared/bus/bus-transporter.ts";
 import { BusValidator } from "./shared/bus/bus-validator.ts";
 import { natsOptions } from "./shared/bus/nats-options.ts";
 import { hideFromRunner } from "./shared/process/env.ts";
+import { brokerLogger } from "./shared/process/log.ts";
 import { monitor } from "./shared/metrics/monitor.ts";
 
 const { env, log, clock } = ownDeps();
@@ -39,9 +40,6 @@ const config: BrokerOptions = {
   internalServices: false,
   metrics: false,
   tracing: false,
-  logger: {
-    type: "Pino",
-    options: { level: levels[env.LOG_LEVEL] ?? "warn", pino: { options: { base: { service: "bus" } } } },
-  },
+  logger: brokerLogger(log, levels[env.LOG_LEVEL] ?? "warn"),
 };
 export default config;

@@ -21,7 +21,7 @@ import {
   translated,
   type WebService,
 } from "./http/moleculer-web.ts";
-import { measureAnswer } from "./http/answer-metrics.ts";
+import { watchAnswer } from "./http/answer-watch.ts";
 import { openHttpServer, type HttpServer } from "./http/server.ts";
 import { BASE_PATH } from "../../shared/base-path.ts";
 
@@ -59,7 +59,8 @@ function create(self: Self): void {
 }
 
 async function start(self: Self): Promise<void> {
-  const { clock, env, ids, storeClock } = depsOf(self.broker);
+  const { clock, env, ids, log, storeClock } = depsOf(self.broker);
+  const watch = { metrics: metricsOf(self.broker), log: log.child({ service: "gateway" }), clock, all: env.ACCESS_LOG };
   const unfollow = await storeClock?.follow(timeOfLeads(busOf(self.broker)));
   if (unfollow) self.unfollow = unfollow;
   self.http = await openHttpServer({
@@ -72,7 +73,7 @@ async function start(self: Self): Promise<void> {
     },
     problemOf: self.gateway.problemOf,
     handle: (req, res) => {
-      measureAnswer(metricsOf(self.broker), clock, req, res);
+      watchAnswer(watch, req, res);
       self.gateway.prepare({ req, res });
       const methods = methodsAt(self, pathOf(req));
       // moleculer-web would run an OPTIONS request as the method it asks about, and a GET of /leads/bulk as one of a lead

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { UsageError } from "./command-line.ts";
 import { IANAZone } from "luxon";
 import { busServers } from "../bus/bus-address.ts";
@@ -93,13 +94,28 @@ function crossCheck(env: Env): string[] {
   return issues;
 }
 
-/** Reads the environment. Throws EnvironmentError with every issue. An empty variable counts as unset. */
-export function readEnv(source: Record<string, string | undefined> = process.env): Env {
+type Source = Readonly<Record<string, string | undefined>>;
+
+/** What a variable is set to. A secret may lie in a file that `<NAME>_FILE` names, as orchestrators mount them. */
+function textOf(name: string, v: Variable, source: Source): string | undefined {
+  const text = source[name]?.trim();
+  const path = v.secret === true ? (source[`${name}_FILE`]?.trim() ?? "") : "";
+  if (path === "") return text;
+  if (text !== undefined && text !== "") throw new Error(`${name} and ${name}_FILE are set: set one of them`);
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    throw new Error(`${name}_FILE names ${path}, which can't be read`, { cause: error });
+  }
+}
+
+/** Reads the environment. Throws EnvironmentError with every issue. An empty variable counts as unset, and so does an empty file. */
+export function readEnv(source: Source = process.env): Env {
   const issues: string[] = [];
   const values: Record<string, string | number | boolean> = {};
   for (const [name, v] of Object.entries<Variable>(VARIABLES)) {
-    const text = source[name]?.trim();
     try {
+      const text = textOf(name, v, source);
       const value = text === undefined || text === "" ? v.default : parse(name, text, v);
       if (value !== undefined) values[name] = value;
     } catch (error) {

@@ -13,6 +13,11 @@ export const GATEWAY_VARIABLES = {
     kind: "url",
     doc: "address of a page on which a person talks to an agent; the page at / leads there. npm start sets it to its own",
   },
+  ACCESS_LOG: {
+    kind: "boolean",
+    default: false,
+    doc: "every answer goes to the log (http.answered), not only those to pushes and refusals",
+  },
   API_RATE_LIMIT_PER_MINUTE: {
     kind: "integer",
     min: 0,

@@ -28,6 +28,15 @@ export function rootLog(env: Env, to?: DestinationStream): Log {
   return to ? pino(options, to) : pino(options);
 }
 
+/** Moleculer's logger, whose lines have the shape of ours: `service` is `bus`, and `mod` the part of the broker. */
+export const brokerLogger = (log: Log, level: "fatal" | "error" | "warn") => ({
+  type: "Pino",
+  options: {
+    level,
+    createLogger: (at: string, { mod }: { mod: string }): Log => log.child({ service: "bus", mod }, { level: at }),
+  },
+});
+
 const KEPT_HEAD = 5;
 const KEPT_TAIL = 4;
 

@@ -79,7 +79,11 @@ export function refuser(log: Log, docs: string, sparse: SparseLog): Refuser {
         "a request ended in an unexpected error",
       );
     else if (problem.status >= 500) log.warn(line, "a request could not be served");
-    else log.debug(line, "a request was refused");
+    else {
+      const { event, method, status, code } = line;
+      log.info({ event, request_id, method, status, code }, "a request was refused");
+      log.debug(line, "why a request was refused");
+    }
     if (SECURITY_CODES.has(problem.code))
       sparse.note(problem.code, (times) => {
         log.info({ event: "http.denied", code: problem.code, times, request_id }, "requests are denied");
