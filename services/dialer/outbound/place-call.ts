@@ -157,14 +157,15 @@ async function askInTime(
   call: CallDoc,
   clear: Clearance,
 ): Promise<SentAnswer | Release> {
-  for (;;) {
+  for (let tries = 0; ; tries++) {
     const ends = await clear.permit.ready();
     const ring_seconds = ringSeconds(deps.clock.now(), deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
     const late = tooLate(deps, clear, ring_seconds);
     if (late !== null) return { kind: "release", due_at: deps.clock.now(), reason: late };
     if (ends) return ends;
     crashPoint(deps.env, "K4");
-    logCall(deps, "call.dialling", call, "dialling", { claim_no: order.claim_no });
+    // a request that was held back is not said twice: the phone is dialled once
+    if (tries === 0) logCall(deps, "call.dialling", call, "dialling", { claim_no: order.claim_no });
     const mayLeave = (): boolean => tooLate(deps, clear, ring_seconds) === null && clear.permit.mayLeave();
     const request = requestOf(deps, order, call, clear.media, ring_seconds, mayLeave);
     const leftAt = deps.clock.now();

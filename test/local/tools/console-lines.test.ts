@@ -52,6 +52,7 @@ describe("a line of the console", () => {
       "13:00:00.000+01:00  warn        At start. (x)",
     );
     expect(fromLog({ level: "info", event: "other", msg: "quiet" }, AT)).toBeNull();
+    expect(fromLog({ level: "warn", event: "shutdown.grace_short", msg: "set by npm start" }, AT)).toBeNull();
   });
   test("of a real carrier's call comes from the log, that of a simulated one from its ledger", () => {
     const ringing = { event: "call.ringing", lead_id: LEAD, to: "+1415***0101" };
