@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { BASE_PATH } from "../../../shared/base-path.ts";
 import type { Env } from "../../../shared/process/env.ts";
 import { answerText, withHead, type Handler } from "../http/exchange.ts";
-import { escapeHtml } from "./html-page.ts";
+import { escapeHtml } from "./field-tables.ts";
 
 const STYLE = `:root{color-scheme:light dark}body{font:1.125rem/1.5 system-ui,sans-serif;max-width:40rem;margin:0 auto;padding:1.5rem}
 h1{margin:0}dt{margin-top:1rem;font-weight:600}dd{margin:0}code{font:.9em ui-monospace,monospace;overflow-wrap:anywhere}`;

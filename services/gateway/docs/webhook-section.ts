@@ -12,10 +12,13 @@ import { SAMPLE } from "./example-records.ts";
 const lasting = (seconds: number): string =>
   seconds < 60 ? `${seconds} s` : seconds < 3600 ? `${seconds / 60} min` : `${seconds / 3600} h`;
 
-const HOW = [
+/** When it is sent, and what is to be answered. */
+export const WEBHOOK_TEXT = [
   "Sent when a lead ends, to reporting_webhook_url of its push, or to inbound_webhook_url of the configuration for inbound calls and visitors. Standard Webhooks 1.0: verify the signature with the secret of GET /webhook-secret over the body as it came.",
   `Any 2xx within ${ANSWER_SECONDS} s takes the event. Anything else is tried again, ${RETRY_DELAYS_SECONDS.length + 1} times in all: after ${RETRY_DELAYS_SECONDS.map(lasting).join(", ")}, each ± 10 %; Retry-After is obeyed. An event may arrive twice: go by webhook-id.`,
-].join("\n\n");
+];
+/** The schema of what is sent. */
+export const webhookBody = (): Schema => plain(LeadFinishedEvent);
 
 const {
   cost,
@@ -56,7 +59,7 @@ export function webhookSection(into: Components): Schema {
         operationId: "webhooks.leadFinished",
         tags: [EVENTS_TAG.name],
         summary: "A lead is finished",
-        description: HOW,
+        description: WEBHOOK_TEXT.join("\n\n"),
         security: [],
         parameters: Object.entries(WEBHOOK_HEADERS).map(([name, header]) => {
           const { description, examples: _examples, ...schema } = outward(plain(header), into);
@@ -64,7 +67,7 @@ export function webhookSection(into: Components): Schema {
         }),
         requestBody: {
           required: true,
-          content: { "application/json": { schema: outward(plain(LeadFinishedEvent), into), example: EXAMPLE } },
+          content: { "application/json": { schema: outward(webhookBody(), into), example: EXAMPLE } },
         },
         responses: {
           "2XX": { description: "You have it; nothing is sent again" },

@@ -33,7 +33,7 @@ describe("documentation", () => {
       [{ url: "/agent/voice/callagent" }],
     ]);
   });
-  test("/docs is one page without script or foreign source", async () => {
+  test("/docs is one page without foreign source, and no script but its own", async () => {
     const answer = await http.ask("GET", "/docs", { origin: true, token: null });
     expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     for (const shown of [
@@ -43,7 +43,9 @@ describe("documentation", () => {
       "https://calls.example.com/agent/voice/callagent",
     ])
       expect(answer.text).toContain(shown);
-    expect(answer.text).not.toMatch(/<script|<link|src=|@import|url\(/);
+    expect(answer.text).not.toMatch(/<script .|<link|src=|@import|url\(/);
+    expect(answer.text.split("<script>")).toHaveLength(2);
+    expect(answer.headers.get("content-security-policy")).toContain("script-src 'sha256-");
   });
 });
 
