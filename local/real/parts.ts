@@ -1,5 +1,6 @@
 import { browser } from "./browser/browser.ts";
 import { documentdb } from "./documentdb/documentdb.ts";
+import { kubernetes } from "./kubernetes/kubernetes.ts";
 import { livekit } from "./livekit/livekit.ts";
 import { nats } from "./nats/nats.ts";
 import { receivers } from "./receivers/receivers.ts";
@@ -9,7 +10,17 @@ import type { Part } from "./part.ts";
 import { speech } from "./speech/speech.ts";
 
 /** Every real server there is. */
-export const PARTS: readonly Part[] = [documentdb, nats, livekit, speech, browser, receivers, prometheus, schemathesis];
+export const PARTS: readonly Part[] = [
+  documentdb,
+  nats,
+  livekit,
+  speech,
+  browser,
+  receivers,
+  prometheus,
+  kubernetes,
+  schemathesis,
+];
 
 /** What a part misses on this machine. */
 export const missingFor = (part: Part): string[] =>

@@ -4,6 +4,7 @@ import { browserStep } from "./browser-step.ts";
 import { demoStep } from "./demo-step.ts";
 import { jestStep } from "./jest-step.ts";
 import { receiversStep } from "./receivers-step.ts";
+import { chartStep } from "./kubernetes-step.ts";
 import { rulesStep, scrapeStep } from "./prometheus-step.ts";
 import { roomsStep } from "./rooms-step.ts";
 import { speechStep } from "./speech-step.ts";
@@ -56,6 +57,7 @@ export const STEPS: Record<string, readonly Step[]> = {
     withNats(browserStep("split", false, { more: ["--split", "process killed"] })),
   ],
   receivers: [receiversStep],
+  kubernetes: [chartStep],
   prometheus: [rulesStep, withNats(scrapeStep)],
   schemathesis: [
     // a push in bulk takes as long as all other operations together

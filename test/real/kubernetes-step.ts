@@ -1,0 +1,67 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { TOOLS_VARIABLE } from "../../local/real/kubernetes/kubernetes.ts";
+import { ROOT } from "../../local/tools/stack/project-root.ts";
+import type { Outcome, Step } from "./outcome.ts";
+
+const CHART = join(ROOT, "deploy", "kubernetes");
+/** Kubernetes' versions that the chart is checked for; kubectl-validate has their schemas in it. */
+const VERSIONS = ["1.27", "1.30"];
+const LIMIT_MS = 120_000;
+/** Settings that the chart is rendered with: by their name, arguments of helm. */
+const SETTINGS: Readonly<Record<string, readonly string[]>> = {
+  "as it is": [],
+  "with autoscaling and a claim": ["--set", "autoscaling.enabled=true,recordings.claimName=recordings"],
+  "with every secret and closed to but one": [
+    "--set",
+    "secrets={MONGODB_URI,JWT_PRIVATE_KEY,JWT_OTHER_KEY,SECRETS_KEY,TWILIO_AUTH_TOKEN,OPENAI_API_KEY,STT_API_KEY}",
+    "--set",
+    "networkPolicies.ingress[0].ipBlock.cidr=10.0.0.0/8,image.pullSecrets[0].name=registry",
+  ],
+};
+
+interface Ran {
+  stdout: string;
+  fault: string | null;
+}
+
+function run(program: string, args: readonly string[]): Ran {
+  const { status, stdout, stderr, error } = spawnSync(program, [...args], { encoding: "utf8", timeout: LIMIT_MS });
+  if (status === 0) return { stdout, fault: null };
+  return { stdout, fault: `${error?.message ?? ""}${stdout ?? ""}${stderr ?? ""}`.slice(-2000) };
+}
+
+/** helm lints and renders the chart, kubectl-validate checks what it rendered. */
+export const chartStep: Step = {
+  name: "chart",
+  isShort: true,
+  run(env) {
+    const tool = (name: string): string => join(env[TOOLS_VARIABLE] ?? "", name);
+    const folder = mkdtempSync(join(tmpdir(), "callagent-chart-"));
+    const found: [string, string | null][] = [["helm lint", run(tool("helm"), ["lint", "--strict", CHART]).fault]];
+    try {
+      for (const [name, settings] of Object.entries(SETTINGS))
+        for (const version of VERSIONS) {
+          const at = ["template", "callagent", CHART, "--kube-version", `${version}.0`, ...settings];
+          const { stdout, fault } = run(tool("helm"), at);
+          found.push([`helm template, ${name}, ${version}`, fault]);
+          const file = join(folder, "rendered.yaml");
+          writeFileSync(file, stdout);
+          const checked = fault === null ? run(tool("kubectl-validate"), [file, "--version", version]).fault : fault;
+          found.push([`kubectl-validate, ${name}, ${version}`, checked]);
+        }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    const wrong = found.filter(([, fault]) => fault !== null);
+    const outcome: Outcome = {
+      passed: found.length - wrong.length,
+      failed: wrong.length,
+      skipped: [],
+      said: wrong.map(([name, fault]) => `${name}: ${fault}`).join("\n"),
+    };
+    return Promise.resolve(outcome);
+  },
+};
