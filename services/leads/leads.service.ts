@@ -33,7 +33,7 @@ export default service(
     const deps = {
       ...service,
       downloads: queries.recentDownloads(),
-      leads: leadsRepository(model, service.ids, () => events.owed(() => sweeps?.events.nudge())),
+      leads: leadsRepository(model, service.ids, () => events.owed(sweeps)),
       keys: pushKeysRepository(service.store().model("push_keys", pushKeySchema)),
       onCallEndOwed: () => sweeps?.callEnds.nudge(),
       onFaultOver: (code: string) => void over.add(code),
@@ -76,17 +76,17 @@ export default service(
         ...attemptActions(deps),
         ...events.actions(deps.leads),
       },
-      events: events.hears(() => sweeps?.events.nudge()),
+      events: events.hears(() => sweeps),
       async started() {
-        sweeps = startSweeps(deps, queues, over, events.publisher);
+        sweeps = startSweeps(deps, queues, over, events);
       },
       async stopped() {
         await sweeps?.stop();
-        await events.publisher.leave();
+        await events.stop();
       },
     };
   },
-  { listens: ["events.owed"] },
+  { listens: ["events.owed", "events.published"] },
 );
 
 /** The actions of attempts, from their claim on. */

@@ -4,7 +4,9 @@ import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { recoverExpiredLeases } from "./attempts/lost-leases.ts";
 import { tellOwedCallEnds } from "./attempts/owed-call-ends.ts";
 import type { LeadDeps } from "./deps.ts";
-import { PUBLISH_GAP_MS, type Publisher } from "./events/publisher.ts";
+import type { EventPart } from "./events/event-part.ts";
+import { FEED_GAP_MS } from "./events/jet-stream.ts";
+import { PUBLISH_GAP_MS } from "./events/publisher.ts";
 import { enqueueOwedEvents } from "./owed-events.ts";
 import { wakeParked } from "./parked-leads.ts";
 import { giveMissingQueues } from "./queues/due-queues.ts";
@@ -16,6 +18,7 @@ export interface Sweeps {
   webhookEvents: Loop;
   callEnds: Loop;
   events: Loop;
+  feed: Loop | null;
   stop(): Promise<void>;
 }
 
@@ -24,7 +27,7 @@ export function startSweeps(
   deps: LeadDeps & Pick<ServiceDeps, "env" | "storeClock">,
   queues: QueuesRepository,
   over: Set<string>,
-  publisher: Publisher,
+  { publisher, feed }: Pick<EventPart, "publisher" | "feed">,
 ): Sweeps {
   const { clock, env, log, storeClock } = deps;
   const loops: Loop[] = [];
@@ -48,6 +51,7 @@ export function startSweeps(
     webhookEvents: start("reports", () => enqueueOwedEvents(deps)),
     callEnds: start("call ends", () => tellOwedCallEnds(deps)),
     events: start("events", () => publisher.pass(), PUBLISH_GAP_MS),
+    feed: feed && start("jetstream", () => feed.pass(), FEED_GAP_MS),
   };
   start("lost leases", () => recoverExpiredLeases(deps));
   start("sessions", () => expireUnjoined(deps));

@@ -1,3 +1,4 @@
+import { EVENT_STREAM, STREAM_SUBJECTS } from "../contracts/events/event-subjects.ts";
 import type { ServiceName } from "../contracts/index.ts";
 import { calleesOf, callersOf, listenersOf } from "./rights.ts";
 
@@ -11,6 +12,18 @@ export interface Permissions {
 const PRESENCE = ["DISCONNECT", "DISCOVER", "HEARTBEAT", "INFO", "PING"];
 /** The same, to one node. */
 const TO_NODE = ["DISCOVER", "INFO", "PING", "PONG"];
+
+/** Inbox of the connection that passes events on to JetStream. */
+export const JETSTREAM_INBOX = "_INBOX.callagent-events";
+/** What the leads service does with the stream of events: it makes it, sets its limits, looks at its end and appends. */
+const OF_STREAM: Permissions = {
+  publish: [
+    STREAM_SUBJECTS,
+    "$JS.API.INFO",
+    ...["INFO", "CREATE", "UPDATE", "MSG.GET"].map((verb) => `$JS.API.STREAM.${verb}.${EVENT_STREAM}`),
+  ],
+  subscribe: [`${JETSTREAM_INBOX}.>`],
+};
 
 /** The bus's subjects of a namespace, as Moleculer 0.15 names them: `MOL-<namespace>.REQ.<node>`. */
 const subjects =
@@ -32,11 +45,13 @@ export function permissionsOf(service: ServiceName, namespace: string): Permissi
       ...calleesOf(service).map((name) => at("REQ", name)),
       ...callersOf(service).map((name) => at("RES", name)),
       ...listenersOf(service).map((name) => at("EVENT", name)),
+      ...(service === "leads" ? OF_STREAM.publish : []),
     ],
     subscribe: [
       ...presence,
       ...["REQ", "RES", "EVENT", ...TO_NODE].map((packet) => at(packet, service)),
       at("PONG", "health"), // the containers' health check (deploy/docker/health.ts)
+      ...(service === "leads" ? OF_STREAM.subscribe : []),
     ],
   };
 }

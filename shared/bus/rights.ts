@@ -206,7 +206,7 @@ const LISTENERS: Listeners = {
     "lead.queued": ["scheduler"],
     "lead.finished": [],
     "events.owed": ["leads"],
-    "events.published": ["gateway"],
+    "events.published": ["gateway", "leads"],
   },
   merchants: { "calling.switched": ["scheduler"] },
   numbers: { "numbers.freed": ["scheduler"] },

@@ -24,3 +24,26 @@ export const CALLING_VARIABLES = {
     doc: "who adds outbound numbers of the deployment's carrier accounts; reseller: resellers too, for themselves",
   },
 } as const;
+
+/** Environment variables of events of leads (variables.ts). */
+export const EVENT_VARIABLES = {
+  EVENTS_RETENTION_DAYS: {
+    kind: "integer",
+    min: 1,
+    max: 3650,
+    default: 7,
+    doc: "days for which the log keeps an event of a lead: so long a reader of events may be away and miss none",
+  },
+  CALLAGENT_EVENTS: {
+    kind: "enum",
+    values: ["jetstream"],
+    doc: "events of leads also go to the stream CALLAGENT_EVENTS of the NATS server, which must have JetStream; empty: they do not",
+  },
+  EVENTS_STREAM_BYTES: {
+    kind: "integer",
+    min: 1_000_000,
+    max: 1_000_000_000_000,
+    default: 1_000_000_000,
+    doc: "most bytes of that stream, whose oldest events go first; they go after EVENTS_RETENTION_DAYS too",
+  },
+} as const;

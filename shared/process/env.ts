@@ -75,6 +75,8 @@ function crossCheck(env: Env): string[] {
         `CORS_ORIGINS holds "${origin}", which is no origin; write scheme, host and port only, like https://app.example.com`,
       );
   }
+  if (env.CALLAGENT_EVENTS === "jetstream" && busServers(env).servers.length === 0)
+    issues.push("CALLAGENT_EVENTS=jetstream needs TRANSPORTER, the NATS server with JetStream");
   if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined))
     issues.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
   issues.push(...parseCallPrices(env.CALL_PRICES).faults, ...modelIssues(env));

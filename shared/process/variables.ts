@@ -1,4 +1,4 @@
-import { CALLING_VARIABLES } from "./calling-variables.ts";
+import { CALLING_VARIABLES, EVENT_VARIABLES } from "./calling-variables.ts";
 import { GATEWAY_VARIABLES } from "./gateway-variables.ts";
 import { KEY_VARIABLES } from "./key-variables.ts";
 import { ROOM_VARIABLES } from "./room-variables.ts";
@@ -273,13 +273,7 @@ export const VARIABLES = {
     default: 2000,
     doc: "pause between sweeps for lost leads, calls and webhook events",
   },
-  EVENTS_RETENTION_DAYS: {
-    kind: "integer",
-    min: 1,
-    max: 3650,
-    default: 7,
-    doc: "days for which the log keeps an event of a lead: so long a reader of events may be away and miss none",
-  },
+  ...EVENT_VARIABLES,
   CRASH_AT: {
     kind: "enum",
     values: CRASH_POINTS,

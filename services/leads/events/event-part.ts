@@ -1,23 +1,35 @@
 import type { Model } from "mongoose";
 import type { Handlers, Implementation, ServiceDeps } from "../../../shared/bus/bus.ts";
+import type { Loop } from "../../../shared/time/loop.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
 import { eventCursorSchema, logEntrySchema } from "./event-log.model.ts";
 import { eventCursors, eventLog, type EventCursors, type EventLog } from "./event-log.repository.ts";
 import { eventsAfter, eventsOf, listEvents } from "./event-queries.ts";
+import { createFeed, type Feed } from "./jet-stream.ts";
 import { outboxRepository } from "./outbox.repository.ts";
 import { createPublisher, type Publisher } from "./publisher.ts";
+
+/** The loops of the publisher and of the feed, which run once the service has started. */
+interface Passes {
+  events: Pick<Loop, "nudge">;
+  feed: Pick<Loop, "nudge"> | null;
+}
 
 /** What the leads service does with events. */
 export interface EventPart {
   publisher: Publisher;
+  /** Passes events on to JetStream; null: this deployment has none. */
+  feed: Feed | null;
   events: EventLog;
   cursors: EventCursors;
   actions(leads: LeadsRepository): Handlers<"leads", "events" | "listEvents" | "eventsAfter">;
-  /** A lead of this process has events; `nudge` has a pass made soon. */
-  owed(nudge: () => void): void;
-  /** What it hears; `nudge` has a pass made soon. */
-  hears(nudge: () => void): NonNullable<Implementation<"leads">["events"]>;
+  /** A lead of this process has events. */
+  owed(passes: Passes | null): void;
+  /** What it hears. */
+  hears(passes: () => Passes | null): NonNullable<Implementation<"leads">["events"]>;
+  /** Gives back what this process has of it. */
+  stop(): Promise<void>;
 }
 
 /** The log of events with its publisher, over the collection of leads. */
@@ -25,9 +37,11 @@ export function eventPart(service: ServiceDeps, model: Model<LeadDoc>): EventPar
   const store = service.store();
   const events = eventLog(store.model("lead_events", logEntrySchema));
   const cursors = eventCursors(store.model("event_cursors", eventCursorSchema));
+  const feed = service.env.CALLAGENT_EVENTS === "jetstream" ? createFeed({ ...service, events, cursors }) : null;
   const publisher = createPublisher({ ...service, events, cursors, leads: outboxRepository(model) });
   return {
     publisher,
+    feed,
     events,
     cursors,
     actions: (leads) => ({
@@ -35,15 +49,20 @@ export function eventPart(service: ServiceDeps, model: Model<LeadDoc>): EventPar
       listEvents: (p) => listEvents({ events }, p),
       eventsAfter: (p) => eventsAfter({ events }, p),
     }),
-    owed(nudge) {
+    owed(passes) {
       publisher.owed(true);
-      nudge();
+      passes?.events.nudge();
     },
-    hears: (nudge) => ({
+    hears: (passes) => ({
+      "events.published": () => passes()?.feed?.nudge(),
       "events.owed": () => {
         publisher.owed(false);
-        nudge();
+        passes()?.events.nudge();
       },
     }),
+    async stop() {
+      await publisher.leave();
+      await feed?.stop();
+    },
   };
 }
