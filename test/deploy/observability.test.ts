@@ -116,6 +116,11 @@ describe("dashboards and alert rules", () => {
       expect([alert, fired.has(alert)]).toEqual([alert, true]);
       expect(healthy?.alert_rule_test.map((a) => a.alertname)).toContain(alert);
     }
+    const named = new Set([...page.matchAll(/`(Callagent\w+)`/g)].map((m) => m[1] ?? ""));
+    expect([...named].filter((name) => !rules.some(({ alert }) => alert === name))).toEqual([]);
+    const titles = dashboards.flatMap(({ panels }) => panels.map(({ title }) => title));
+    const panelsNamed = [...page.matchAll(/"([A-Z][^"\n]+)"/g)].map((m) => m[1] ?? "");
+    expect(panelsNamed.filter((name) => !titles.some((title) => title.startsWith(name)))).toEqual([]);
     const sections = [...page.matchAll(/^## (Callagent\w+)$/gm)].map((m) => m[1]);
     expect(sections).toEqual(rules.map(({ alert }) => alert));
   });
