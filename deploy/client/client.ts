@@ -55,7 +55,8 @@ interface Parts {
   body?: unknown;
 }
 
-function targetOf(path: string, { path: values = {}, query = {} }: Parts): string {
+/** A path of the document with its values and query. */
+export function targetOf(path: string, { path: values = {}, query = {} }: Parts): string {
   const filled = path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(String(values[name])));
   const search = new URLSearchParams(
     Object.entries(query)
@@ -68,7 +69,8 @@ function targetOf(path: string, { path: values = {}, query = {} }: Parts): strin
 const keyIn = (headers: Readonly<Record<string, string>>): boolean =>
   Object.keys(headers).some((name) => name.toLowerCase() === KEY);
 
-function parsedOf(text: string, ok: boolean, base: string): unknown {
+/** A body as JSON; undefined: there is none, or a refusal that is no JSON. NoAnswer where a success is no JSON. */
+export function parsedOf(text: string, ok: boolean, base: string): unknown {
   if (text === "") return undefined;
   try {
     return JSON.parse(text);

@@ -29,7 +29,7 @@ const RUN_ELSEWHERE = [
   /^\{\n  "specversion": "1\.0"/,
   /^npm install "\$PACKAGE"/,
   /^npx callagent /,
-  /^import \{ (?:createClient|createServer)/,
+  /^import \{ (?:createClient|createServer|follow)/,
 ];
 
 const templateIssues = issueChecker(TemplatePatch);
