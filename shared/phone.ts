@@ -1,12 +1,12 @@
 import { parsePhoneNumberFromString as parseExactly } from "libphonenumber-js/max";
 import { parsePhoneNumberFromString as parse } from "libphonenumber-js/min";
+import { WRITTEN_PHONE } from "./contracts/define.ts";
 import { fail } from "./errors.ts";
 
 /** Longest text that is parsed: fifteen digits, a plus, and a separator between any two of them. */
 const LONGEST_TEXT = 32;
 
-/** A plus, a country code, then digits with ASCII separators a person may write between them; it ends with a digit. Linear: one class, no nesting. */
-const WRITTEN = /^\+[1-9][0-9 ().-]{4,29}[0-9]$/;
+const WRITTEN = new RegExp(WRITTEN_PHONE);
 const SEPARATORS = /[ ().-]/g;
 const E164 = /^\+[1-9][0-9]{6,14}$/;
 /** North American area codes begin with 2 to 9; a length check alone lets +1 000… through. */

@@ -7,6 +7,7 @@ import {
   named,
   Nothing,
   Nullable,
+  PhoneText,
   Strict,
   Text,
   Type,
@@ -51,7 +52,7 @@ const MAX_WRITTEN = 10_000;
 /** Parameters of add and remove. */
 const written = {
   by: By,
-  phone_numbers: described("The numbers, E.164.", Type.Array(Text(32), { minItems: 1, maxItems: MAX_WRITTEN }), {
+  phone_numbers: described("The numbers, E.164.", Type.Array(PhoneText, { minItems: 1, maxItems: MAX_WRITTEN }), {
     example: ["+14155550123"],
   }),
   reseller_id: Type.Optional(
@@ -79,7 +80,7 @@ export const blacklist = {
     list: action(
       Strict({
         by: By,
-        phone_number: Type.Optional(described("Only this number, E.164.", Text(32), { example: "+14155550123" })),
+        phone_number: Type.Optional(described("Only this number, E.164.", PhoneText, { example: "+14155550123" })),
         ...PageParams,
       }),
       Type.Object({

@@ -131,4 +131,9 @@ export const Id = UpTo(64);
 /** Nothing of interest. */
 export const Nothing = Type.Object({});
 
+/** How a person may write a phone number: a plus, a country code, then digits with ASCII separators between them; it ends with a digit. */
+export const WRITTEN_PHONE = "^\\+[1-9][0-9 ().-]{4,29}[0-9]$";
+/** A phone number as a client writes it; what is wrong with it says shared/phone.ts. */
+export const PhoneText = withKeywords(Text(32), { "x-pattern": WRITTEN_PHONE });
+
 export { Type, type Static, type TSchema };

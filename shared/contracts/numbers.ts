@@ -7,6 +7,7 @@ import {
   Nothing,
   Nullable,
   Patch,
+  PhoneText,
   Strict,
   Text,
   Type,
@@ -49,7 +50,7 @@ const settings = {
   ),
 };
 const { provider: _provider, ...otherSettings } = settings;
-const PhoneNumber = described("The number, E.164.", Text(32), { example: "+14155550100" });
+const PhoneNumber = described("The number, E.164.", PhoneText, { example: "+14155550100" });
 
 /** An outbound number (caller id), which people may call too. */
 export const NumberRecord = named(
@@ -120,7 +121,7 @@ export const numbers = {
         by: By,
         provider: Type.Optional(described("Only numbers of this provider.", ProviderEnum)),
         status: Type.Optional(described("Only numbers with this status.", NumberStatusEnum)),
-        phone_number: Type.Optional(described("Only this number, E.164.", Text(32))),
+        phone_number: Type.Optional(described("Only this number, E.164.", PhoneText)),
         ...OwnerFilter,
         ...PageParams,
       }),

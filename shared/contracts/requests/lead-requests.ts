@@ -1,4 +1,4 @@
-import { described, Id, named, Strict, Text, Type, UpTo, valued, IsoTime } from "../define.ts";
+import { described, Id, named, PhoneText, Strict, Text, Type, UpTo, valued, IsoTime } from "../define.ts";
 import { By, Count, NextCursor, OfTemplate, OwnerFilter, PageParams, Period } from "../records/identity.ts";
 import { ExecutionModeEnum, LeadId, LeadStatusEnum, LeadSummary, RequestId } from "../records/lead.ts";
 import { Summary, TimelineEvent } from "../records/lead-views.ts";
@@ -12,7 +12,7 @@ const LeadFilter = Strict({
   status: Type.Optional(described("Only leads that stand here.", LeadStatusEnum)),
   outcome: Type.Optional(described("Only leads with this outcome.", Text(64))),
   mode: Type.Optional(described("Only leads that are reached this way.", ExecutionModeEnum)),
-  phone: Type.Optional(described("Only leads with this phone number, E.164.", Text(32), { example: "+14155550123" })),
+  phone: Type.Optional(described("Only leads with this phone number, E.164.", PhoneText, { example: "+14155550123" })),
   template_id: OfTemplate,
   merchant_id: OwnerFilter.merchant_id,
   ...Period,
