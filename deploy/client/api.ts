@@ -1114,6 +1114,138 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/webhook-endpoints": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the endpoints of your scope, newest first
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
+         */
+        readonly get: operations["webhook.listEndpoints"];
+        readonly put?: never;
+        /**
+         * Make an endpoint that hears of events of a merchant, or of a reseller and all its merchants; its secret is in this answer alone
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly post: operations["webhook.createEndpoint"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/webhook-endpoints/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read an endpoint
+         * @description Roles: admin, reseller, merchant, user.
+         */
+        readonly get: operations["webhook.getEndpoint"];
+        /**
+         * Change an endpoint's address or types, pause it, or go on: what it missed while it was paused is sent in order
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly put: operations["webhook.updateEndpoint"];
+        readonly post?: never;
+        /**
+         * Delete an endpoint, with what is on its way to it and the list of its deliveries
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly delete: operations["webhook.deleteEndpoint"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/webhook-endpoints/{id}/secret/rotate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Make a new secret for an endpoint; the one before signs beside it for 24 hours
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly post: operations["webhook.rotateEndpointSecret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/webhook-endpoints/{id}/test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send an event of the type endpoint.test, once; its delivery says what came of it
+         * @description Roles: admin, reseller, merchant. Costs 100 units of the allowance of a minute.
+         */
+        readonly post: operations["webhook.testEndpoint"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/webhook-endpoints/{id}/deliveries": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List what was sent to an endpoint in the last 30 days, with every try: of one state, or all
+         * @description Roles: admin, reseller, merchant, user. Costs 5 units of the allowance of a minute.
+         */
+        readonly get: operations["webhook.endpointDeliveries"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/webhook-endpoints/{id}/deliveries/{delivery_id}/replay": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Send a delivery again: the same webhook-id and bytes, a new round of tries
+         * @description Roles: admin, reseller, merchant. Costs 100 units of the allowance of a minute.
+         */
+        readonly post: operations["webhook.replayEndpointDelivery"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export interface webhooks {
     readonly "lead.finished": {
@@ -1216,7 +1348,8 @@ export interface components {
              *     - `SESSION_TAKEN`: Somebody has joined the session already.
              *     - `SESSION_OVER`: The session is over.
              *     - `SESSION_HELD`: The session may not begin at the moment.
-             *     - `DELIVERY_NOT_FOUND`: The lead has no webhook delivery.
+             *     - `ENDPOINT_NOT_FOUND`: No such webhook endpoint.
+             *     - `DELIVERY_NOT_FOUND`: There is no such webhook delivery.
              *     - `DELIVERY_PENDING`: The webhook delivery is still on its way.
              *     - `RECORDING_NOT_FOUND`: There is no recording of such a call.
              *     - `RECORDING_NOT_READY`: The recording is still on its way.
@@ -1236,7 +1369,7 @@ export interface components {
              *     - `INTERNAL`: An unexpected fault.
              * @enum {string}
              */
-            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "DOOR_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_TAKEN" | "SESSION_OVER" | "SESSION_HELD" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
+            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "DOOR_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_TAKEN" | "SESSION_OVER" | "SESSION_HELD" | "ENDPOINT_NOT_FOUND" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
             /** @description Also in the X-Request-Id header; name it when you ask for help. */
             readonly request_id: string;
             /** @description What is wrong with the input, by path. */
@@ -3963,6 +4096,175 @@ export interface components {
              * @description Until when the secret before signs beside it; null: there was none.
              */
             readonly previous_valid_until: string | null;
+        };
+        /**
+         * @description A type of event.
+         *
+         *     - `lead.queued`: The lead waits: it was pushed (`pushed`), an attempt was given back without a dial (`released`), or a person had a parked one tried now (`resumed`). `reason`: why it was given back. `due_at` null: it waits for a client to join, or has no number.
+         *     - `lead.claimed`: An attempt begins: the lead is in PROCESSING. An inbound call begins with it.
+         *     - `lead.dialing`: The carrier took the call of this attempt; left out where the lead knew of the answer first, and for sessions. `call_id`: the carrier's name of it, where it gave one.
+         *     - `lead.ringing`: The carrier says that the phone rings. Not every carrier does, nor for every call; it is left out where the call was answered before the lead knew. Not written yet.
+         *     - `lead.answered`: Somebody or something answered, and the conversation begins.
+         *     - `lead.turn`: One side's contribution to the conversation is over; nothing of what was said. Off by default. Not written yet.
+         *     - `lead.ended`: The attempt is over; `outcome` is the word for this attempt. `lead.retry` or `lead.finished` follows. `dialled` false: no carrier was asked.
+         *     - `lead.retry`: The lead will be called again, from `due_at` on; `outcome` is that of the attempt before.
+         *     - `lead.finished`: The lead is FINISHED, with its outcome, for good. `attempt_count`: its dials.
+         *     - `lead.evaluated`: The evaluation of the conversation is there: the template's scores by name. `summary`: whether there is one; its text is in the lead's record.
+         *     - `lead.aborted`: A person or a client aborted the lead; `lead.finished` with the outcome ABORTED follows. Why is in the lead's record.
+         *     - `lead.parked`: Technical faults keep the lead from being dialled: it is tried every 10 minutes at last, and does not age. `lead.queued` precedes it in the same write.
+         *     - `recording.stored`: The recording of an attempt is stored: GET /recordings/{call_id} gives it. Not written yet.
+         *     - `cost.known`: What an attempt cost is known; again, where the carrier corrects it.
+         *     - `number.changed`: A phone number was added, changed, allotted or removed. Not written yet.
+         *     - `pause.changed`: Calling was paused or goes on: for the merchant, for the reseller with all its merchants, or (`scope` deployment) for all. Not written yet.
+         *     - `configuration.changed`: The configuration of a template was created, changed or removed. Not written yet.
+         * @enum {string}
+         */
+        readonly EventType: "lead.queued" | "lead.claimed" | "lead.dialing" | "lead.ringing" | "lead.answered" | "lead.turn" | "lead.ended" | "lead.retry" | "lead.finished" | "lead.evaluated" | "lead.aborted" | "lead.parked" | "recording.stored" | "cost.known" | "number.changed" | "pause.changed" | "configuration.changed";
+        readonly WebhookCreateEndpointRequest: {
+            /** @description Id of the reseller that owns it. */
+            readonly reseller_id: string;
+            /** @description Id of the merchant whose events it hears; left out: those of the reseller and all its merchants. */
+            readonly merchant_id?: string;
+            /**
+             * @description Where the events are sent: https, at a public address. It is checked again at every try, after name resolution.
+             * @example https://shop.example.com/webhooks/events
+             */
+            readonly url: string;
+            /** @description Types of events that it hears of, each once. */
+            readonly types: readonly components["schemas"]["EventType"][];
+        };
+        readonly WebhookCreateEndpointResponse: {
+            /** @description Id of the endpoint. */
+            readonly id: string;
+            /** @description Id of the reseller that owns it. */
+            readonly reseller_id: string;
+            /** @description Id of the merchant whose events it hears; null: those of the reseller and all its merchants. */
+            readonly merchant_id: string | null;
+            /**
+             * @description Where the events are sent: https, at a public address. It is checked again at every try, after name resolution.
+             * @example https://shop.example.com/webhooks/events
+             */
+            readonly url: string;
+            /** @description Types of events that it hears of, each once. */
+            readonly types: readonly components["schemas"]["EventType"][];
+            /** @description True: events are kept and not sent; they go out in order when it is false again, up to seven days late. */
+            readonly paused: boolean;
+            /**
+             * Format: date-time
+             * @description Until when the secret before signs beside the newest one; null: it never had another.
+             */
+            readonly secret_expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
+            readonly updated_at: string;
+            /** @description What signs the endpoint's events (whsec_…). Shown in this answer alone: keep it. */
+            readonly secret: string;
+        };
+        /** @description Where a tenant hears of events. */
+        readonly WebhookEndpoint: {
+            /** @description Id of the endpoint. */
+            readonly id: string;
+            /** @description Id of the reseller that owns it. */
+            readonly reseller_id: string;
+            /** @description Id of the merchant whose events it hears; null: those of the reseller and all its merchants. */
+            readonly merchant_id: string | null;
+            /**
+             * @description Where the events are sent: https, at a public address. It is checked again at every try, after name resolution.
+             * @example https://shop.example.com/webhooks/events
+             */
+            readonly url: string;
+            /** @description Types of events that it hears of, each once. */
+            readonly types: readonly components["schemas"]["EventType"][];
+            /** @description True: events are kept and not sent; they go out in order when it is false again, up to seven days late. */
+            readonly paused: boolean;
+            /**
+             * Format: date-time
+             * @description Until when the secret before signs beside the newest one; null: it never had another.
+             */
+            readonly secret_expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was changed last.
+             */
+            readonly updated_at: string;
+        };
+        readonly WebhookListEndpointsResponse: {
+            /** @description Items in this answer. */
+            readonly count: number;
+            /** @description The endpoints. */
+            readonly endpoints: readonly components["schemas"]["WebhookEndpoint"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
+            readonly next_cursor: string | null;
+        };
+        readonly WebhookUpdateEndpointRequest: {
+            /**
+             * @description Where the events are sent: https, at a public address. It is checked again at every try, after name resolution.
+             * @example https://shop.example.com/webhooks/events
+             */
+            readonly url?: string;
+            /** @description Types of events that it hears of, each once. */
+            readonly types?: readonly components["schemas"]["EventType"][];
+            /** @description True: events are kept and not sent; they go out in order when it is false again, up to seven days late. */
+            readonly paused?: boolean;
+        };
+        readonly WebhookRotateEndpointSecretResponse: {
+            /** @description What signs the endpoint's events (whsec_…). Shown in this answer alone: keep it. */
+            readonly secret: string;
+            /**
+             * Format: date-time
+             * @description Until then the secret before signs beside it.
+             */
+            readonly previous_valid_until: string;
+        };
+        /** @description An event on its way to an endpoint. */
+        readonly EndpointDelivery: {
+            /** @description Id of the delivery: the webhook-id of its requests. */
+            readonly id: string;
+            /** @description Id of the endpoint. */
+            readonly endpoint_id: string;
+            /** @description Id of the event: the lead's id, a dot, and the number of the event. */
+            readonly event_id: string;
+            /** @description Type of the event; endpoint.test: a test. */
+            readonly type: string;
+            /** @description Id of the lead; null: the event is of none. */
+            readonly lead_id: string | null;
+            /** @description Number of the event within its lead. */
+            readonly seq: number;
+            readonly state: components["schemas"]["DeliveryState"];
+            /**
+             * Format: date-time
+             * @description When the next try is due; null: there is none.
+             */
+            readonly next_try_at: string | null;
+            /** @description Its tries, the oldest first; the newest 200. */
+            readonly tries: readonly components["schemas"]["DeliveryTry"][];
+            /** @description Ids of events of the lead before it that were given up; its body names them too. */
+            readonly lost: readonly string[];
+            /**
+             * Format: date-time
+             * @description When it was created.
+             */
+            readonly created_at: string;
+        };
+        readonly WebhookEndpointDeliveriesResponse: {
+            /** @description Items in this answer. */
+            readonly count: number;
+            /** @description The deliveries. */
+            readonly deliveries: readonly components["schemas"]["EndpointDelivery"][];
+            /** @description The cursor of the page after this one; null: this was the last. */
+            readonly next_cursor: string | null;
         };
         /** @description One side's contribution to a conversation. */
         readonly Turn: {
@@ -6702,6 +7004,312 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["WebhookRotateSecretResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.listEndpoints": {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only what belongs to this reseller, of those you may see. */
+                readonly reseller_id?: string;
+                /** @description Only what belongs to this merchant, of those you may see. */
+                readonly merchant_id?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
+                readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookListEndpointsResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.createEndpoint": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["WebhookCreateEndpointRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookCreateEndpointResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.getEndpoint": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the endpoint. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.updateEndpoint": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the endpoint. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["WebhookUpdateEndpointRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.deleteEndpoint": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the endpoint. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done; no body */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.rotateEndpointSecret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the endpoint. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookRotateEndpointSecretResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.testEndpoint": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the endpoint. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EndpointDelivery"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.endpointDeliveries": {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Only deliveries that stand here. */
+                readonly state?: components["schemas"]["DeliveryState"];
+                /** @description Items in a page, at most; where they are large a page has fewer. */
+                readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the endpoint. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["WebhookEndpointDeliveriesResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "webhook.replayEndpointDelivery": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the endpoint. */
+                readonly id: string;
+                /** @description Id of the delivery. */
+                readonly delivery_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["EndpointDelivery"];
                 };
             };
             /** @description A failure */

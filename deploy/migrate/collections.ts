@@ -23,7 +23,10 @@ import { deploymentSchema } from "../../services/merchants/pauses/deployment.mod
 import { resellerSchema } from "../../services/merchants/resellers.model.ts";
 import { numberSchema } from "../../services/numbers/numbers.model.ts";
 import { rateWindowSchema } from "../../services/scheduler/limits/rate-windows.model.ts";
-import { deliverySchema } from "../../services/webhook/deliveries/deliveries.model.ts";
+import { deliverySchema, endpointDeliverySchema } from "../../services/webhook/deliveries/deliveries.model.ts";
+import { endpointSchema } from "../../services/webhook/endpoints/endpoints.model.ts";
+import { eventCursorSchema as endpointCursorSchema } from "../../services/webhook/endpoints/event-cursor.ts";
+import { resealEndpointSecrets } from "../../services/webhook/endpoints/endpoints.repository.ts";
 import { resealSigningSecrets } from "../../services/webhook/secrets/secrets.repository.ts";
 import { secretsSchema } from "../../services/webhook/secrets/secrets.model.ts";
 
@@ -67,6 +70,13 @@ export const collections: readonly OwnedCollection[] = [
   { name: "numbers", schema: numberSchema, retired_indexes: ["one_live_per_reseller"] },
   { name: "rate_windows", schema: rateWindowSchema },
   { name: "deliveries", schema: deliverySchema },
+  { name: "endpoint_deliveries", schema: endpointDeliverySchema },
+  { name: "webhook_cursors", schema: endpointCursorSchema },
+  {
+    name: "webhook_endpoints",
+    schema: endpointSchema,
+    reseal: (store, seal) => resealEndpointSecrets(store.model("webhook_endpoints", endpointSchema), seal),
+  },
   {
     name: "webhook_secrets",
     schema: secretsSchema,

@@ -5,7 +5,7 @@ import { fail, failEmptyChange } from "../../shared/errors.ts";
 import { shortNumberIssue } from "../../shared/numbering/short-number.ts";
 import { toE164 } from "../../shared/phone.ts";
 import { readPage } from "../../shared/page.ts";
-import { ownedResources } from "./tenant-usage.ts";
+import { dropOwned, ownedResources } from "./tenant-usage.ts";
 import { merchantForChange, merchantView, merchantNotFound } from "./merchant-access.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
 import type { MerchantsRepository } from "./merchants.repository.ts";
@@ -128,7 +128,7 @@ export function merchantActions(
       const { reseller_id, name } = merchant;
       const owned = await ownedResources(bus, { reseller_id, merchant_id: id });
       if (owned !== null) stillOwns(owned);
-      await bus.call("config.dropSecrets", { reseller_id, merchant_id: id });
+      await dropOwned(bus, { reseller_id, merchant_id: id });
       await merchants.remove(scopeOf(by), id);
       await record(bus, by, "merchant.deleted", merchant, { name });
       return {};

@@ -4,7 +4,7 @@ import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
 import type { ResellerRecord } from "../../shared/contracts/merchants.ts";
 import { fail, failEmptyChange } from "../../shared/errors.ts";
 import { readPage } from "../../shared/page.ts";
-import { ownedResources } from "./tenant-usage.ts";
+import { dropOwned, ownedResources } from "./tenant-usage.ts";
 import type { MerchantsRepository } from "./merchants.repository.ts";
 import { nameKey } from "./rules/name-key.ts";
 import { refuseReseller } from "./rules/permissions.ts";
@@ -77,7 +77,7 @@ export function resellerActions(
           "RESOURCE_IN_USE",
           `The reseller has ${owned}; delete or finish them first, or switch the reseller off with is_active false.`,
         );
-      await bus.call("config.dropSecrets", { reseller_id: id });
+      await dropOwned(bus, { reseller_id: id });
       await resellers.remove(scopeOf(by), id);
       await record(bus, by, "reseller.deleted", id, { name });
       return {};

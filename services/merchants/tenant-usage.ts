@@ -9,3 +9,9 @@ export async function ownedResources(
   if (templates.any) return "templates";
   return leads.any ? "unfinished leads" : null;
 }
+
+/** What goes with a tenant that is deleted: its secrets and doors, and the endpoints that hear of its events. */
+export async function dropOwned(bus: Bus, owner: { reseller_id: string; merchant_id?: string }): Promise<void> {
+  await bus.call("config.dropSecrets", owner);
+  await bus.call("webhook.dropEndpoints", owner);
+}

@@ -3,8 +3,7 @@ import { service, type ServiceDeps } from "../../shared/bus/bus.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { addressRefusal, type AddressPolicy } from "../../shared/egress/egress-address.ts";
 import { fail } from "../../shared/errors.ts";
-import { errorForLog } from "../../shared/process/log.ts";
-import { startLoop, type Loop } from "../../shared/time/loop.ts";
+import type { Loop } from "../../shared/time/loop.ts";
 import { readPage } from "../../shared/page.ts";
 import { acceptEvents } from "./deliveries/event-intake.ts";
 import {
@@ -15,7 +14,8 @@ import {
   type DeliveryDoc,
 } from "./deliveries/deliveries.model.ts";
 import { deliveriesRepository } from "./deliveries/deliveries.repository.ts";
-import { DeliveryPass } from "./deliveries/delivery-pass.ts";
+import { DeliveryPass, startPasses } from "./deliveries/delivery-pass.ts";
+import { endpointPart } from "./endpoints/endpoint-part.ts";
 import { receiverOf } from "./rules/receiver.ts";
 import { HostSlots } from "./hosts/host-slots.ts";
 import { shownPhone } from "./deliveries/shown-phone.ts";
@@ -27,7 +27,6 @@ import { webhookClient } from "./deliveries/webhook-request.ts";
 import { DeliverySender } from "./deliveries/delivery-sender.ts";
 
 const DELIVERY_LIST_BOUND = 100;
-const LOOP_MS = 1000;
 
 /** In production reports are not to go over a network in clear. */
 function warnOfPlainHttp({ env, log }: Pick<ServiceDeps, "env" | "log">): void {
@@ -39,70 +38,72 @@ function warnOfPlainHttp({ env, log }: Pick<ServiceDeps, "env" | "log">): void {
 }
 
 /** The reporting webhook: Standard Webhooks 1.0, signed, retried for three days, listed. */
-export default service("webhook", (service) => {
-  const { env, clock, log, storeClock } = service;
-  const deliveries = deliveriesRepository(service.store().model<DeliveryDoc>("deliveries", deliverySchema));
-  const secrets = secretsRepository(service.store().model("webhook_secrets", secretsSchema), service);
-  const policy = { allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE };
-  const client = webhookClient(policy, clock);
-  const hosts = new HostSlots(clock, () => service.random());
-  let loop: Loop | null = null;
-  const nudge = (): void => loop?.nudge();
-  const deps = { ...service, deliveries, secrets, client, hosts, phone: shownPhone(service) };
-  const sender = new DeliverySender({ ...deps, onRoom: nudge });
-  const intake = { ...deps, sender, isOpen: () => loop !== null && storeClock.known(), onWaiting: nudge };
-  const pass = new DeliveryPass({ ...deps, sender });
-  const shown = (d: BodilessDelivery) => toDelivery(d, hosts.pausedUntil(d));
+export default service(
+  "webhook",
+  (service) => {
+    const { env, clock, storeClock } = service;
+    const deliveries = deliveriesRepository(service.store().model<DeliveryDoc>("deliveries", deliverySchema));
+    const secrets = secretsRepository(service.store().model("webhook_secrets", secretsSchema), service);
+    const policy = { allow_http: env.WEBHOOK_ALLOW_HTTP, allow_private: env.WEBHOOK_ALLOW_PRIVATE };
+    const client = webhookClient(policy, clock);
+    const hosts = new HostSlots(clock, () => service.random());
+    let loop: Loop | null = null;
+    const nudge = (): void => loop?.nudge();
+    const deps = { ...service, deliveries, secrets, client, hosts, phone: shownPhone(service) };
+    const addressOf = async (d: DeliveryDoc) => ({ url: d.url, secrets: await secrets.toSignFor(d) });
+    const sender = new DeliverySender({ ...deps, addressOf, onRoom: nudge });
+    const intake = { ...deps, sender, isOpen: () => loop !== null && storeClock.known(), onWaiting: nudge };
+    const pass = new DeliveryPass({ ...deps, sender });
+    const endpoints = endpointPart(service, { client, requireAddress: (...at) => requireAddress(policy, ...at) });
+    const shown = (d: BodilessDelivery) => toDelivery(d, hosts.pausedUntil(d));
 
-  return {
-    actions: {
-      enqueueMany: async ({ reports }) => ({ delivery_ids: await acceptEvents(intake, reports) }),
-      checkAddresses: ({ urls }) => ({ refusals: urls.map((url) => addressRefusal(url, policy)) }),
-      checkAddress: ({ url }) => requireAddress(url, policy),
-      deliveries: async ({ lead_id }) => ({
-        deliveries: newestFitting((await deliveries.ofLead(lead_id.toLowerCase(), DELIVERY_LIST_BOUND)).map(shown)),
-      }),
-      async list({ by, limit, cursor, ...filter }) {
-        const { items, next_cursor } = await readPage(
-          { limit, cursor },
-          (after, size) => deliveries.page(scopeOf(by), filter, after, size),
-          (d) => toListed(d, hosts.pausedUntil(d)),
-        );
-        return { count: items.length, deliveries: items, next_cursor };
+    return {
+      actions: {
+        enqueueMany: async ({ reports }) => ({ delivery_ids: await acceptEvents(intake, reports) }),
+        checkAddresses: ({ urls }) => ({ refusals: urls.map((url) => addressRefusal(url, policy)) }),
+        checkAddress: ({ url }) => requireAddress(policy, url, "reporting_webhook_url"),
+        deliveries: async ({ lead_id }) => ({
+          deliveries: newestFitting((await deliveries.ofLead(lead_id.toLowerCase(), DELIVERY_LIST_BOUND)).map(shown)),
+        }),
+        async list({ by, limit, cursor, ...filter }) {
+          const { items, next_cursor } = await readPage(
+            { limit, cursor },
+            (after, size) => deliveries.page(scopeOf(by), filter, after, size),
+            (d) => toListed(d, hosts.pausedUntil(d)),
+          );
+          return { count: items.length, deliveries: items, next_cursor };
+        },
+        async replay(params, { bus }) {
+          const replayed = await replayLastDelivery(deps, bus, params);
+          hosts.probe(receiverOf(replayed));
+          nudge();
+          return shown(replayed);
+        },
+        secret: (params, { bus }) => readSecret(deps, bus, secrets, params),
+        rotateSecret: (params, { bus }) => rotateSecret(service, bus, secrets, params),
+        ...endpoints.actions,
       },
-      async replay(params, { bus }) {
-        const replayed = await replayLastDelivery(deps, bus, params);
-        hosts.probe(receiverOf(replayed));
-        nudge();
-        return shown(replayed);
+      events: { "events.published": () => endpoints.follow() },
+      started() {
+        warnOfPlainHttp(service);
+        endpoints.start();
+        loop = startPasses(service, "webhook", pass);
       },
-      secret: (params, { bus }) => readSecret(deps, bus, secrets, params),
-      rotateSecret: (params, { bus }) => rotateSecret(service, bus, secrets, params),
-    },
-    started() {
-      warnOfPlainHttp(service);
-      const onError = (error: unknown): void =>
-        log.error(
-          { event: "loop.failed", loop: "webhook", ...errorForLog(error) },
-          "a delivery pass failed; it goes on at the next interval",
-        );
-      const run = (): Promise<boolean> => (storeClock.known() ? pass.run() : Promise.resolve(false));
-      loop = startLoop({ name: "webhook", clock, intervalMs: LOOP_MS, pass: run, onError });
-    },
-    async stopped() {
-      const last = loop;
-      loop = null;
-      await last?.stop();
-      await sender.drain();
-      await client.close();
-    },
-  };
-});
+      async stopped() {
+        const last = loop;
+        loop = null;
+        await last?.stop();
+        await Promise.all([sender.drain(), endpoints.stop()]);
+        await client.close();
+      },
+    };
+  },
+  { listens: ["events.published"] },
+);
 
 /** WEBHOOK_ADDRESS_REFUSED where the address can be refused without name resolution. */
-function requireAddress(url: string, policy: AddressPolicy): Record<string, never> {
+function requireAddress(policy: AddressPolicy, url: string, path: string): Record<string, never> {
   const message = addressRefusal(url, policy);
   if (message === null) return {};
-  const errors = [{ path: "reporting_webhook_url", message }];
-  return fail("WEBHOOK_ADDRESS_REFUSED", `reporting_webhook_url can't be used: ${message}`, { errors });
+  return fail("WEBHOOK_ADDRESS_REFUSED", `${path} can't be used: ${message}`, { errors: [{ path, message }] });
 }

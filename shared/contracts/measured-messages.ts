@@ -90,7 +90,11 @@ export const MEASURED: Readonly<Record<string, readonly Side[]>> = {
   "scheduler.explain": ["params", "result"],
   "webhook.checkAddresses": ["params", "result"],
   "webhook.deliveries": ["result"],
+  "webhook.endpointDeliveries": ["result"],
   "webhook.enqueueMany": ["params"],
   "webhook.list": ["result"],
+  "webhook.listEndpoints": ["result"],
   "webhook.replay": ["result"],
+  "webhook.replayEndpointDelivery": ["result"],
+  "webhook.testEndpoint": ["result"],
 };

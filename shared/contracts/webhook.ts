@@ -12,40 +12,18 @@ import {
   Type,
   UpTo,
   Uuid,
-  valued,
   type Static,
 } from "./define.ts";
+import { DeliveryStateEnum, DeliveryTry } from "./webhooks/delivery.ts";
 import { By, Count, NextCursor, Owner, OwnerFilter, PageParams } from "./records/identity.ts";
-
-/** Where a delivery stands: on its way, taken by the receiver, given up after the last try, or ended by a 410 or an address that is not allowed. */
-export const DELIVERY_STATES = ["pending", "delivered", "exhausted", "refused"] as const;
-export type DeliveryState = (typeof DELIVERY_STATES)[number];
-
-/** One of them as it travels. */
-const DeliveryStateEnum = named(
-  "DeliveryState",
-  "Where a delivery stands.",
-  valued(DELIVERY_STATES, {
-    pending: "It is on its way: the next try comes.",
-    delivered: "Your server took it (2xx).",
-    exhausted: "It was given up after the last try.",
-    refused: "It ended by a 410, or by an address that is not allowed.",
-  }),
-);
-
-/** One try of a delivery. */
-export const DeliveryTry = named(
-  "DeliveryTry",
-  "One try of a delivery.",
-  Type.Object({
-    at: described("When it was sent.", IsoTime),
-    status: described("The HTTP status of the answer; null: there was none.", Nullable(Type.Integer()), {
-      example: 200,
-    }),
-    error: described("Why it failed, where it was not the status.", Nullable(Type.String())),
-    duration_ms: described("How long it took, milliseconds.", Type.Integer({ minimum: 0 })),
-  }),
-);
+import {
+  EndpointChange,
+  EndpointDelivery,
+  EndpointRecord,
+  EndpointWanted,
+  NewEndpoint,
+  RotatedEndpointSecret,
+} from "./webhooks/webhook-endpoint.ts";
 
 const delivery = {
   id: described("Id of the delivery: the webhook-id of its requests.", Id),
@@ -104,6 +82,10 @@ const SigningSecret = described(
 /** Webhook events in one batch, at most. */
 export const MAX_EVENTS_PER_REQUEST = 100;
 
+/** Of what names an endpoint. */
+const OfEndpoint = { by: By, id: described("Id of the endpoint.", Text(64)) };
+const SINCE = { since: "0.3.0" };
+
 /** The reporting webhook: signed, retried, listed. */
 export const webhook = {
   name: "webhook",
@@ -158,6 +140,50 @@ export const webhook = {
         ),
       }),
     ),
+    /** Makes an endpoint, with the only sight of its secret. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND, WEBHOOK_ADDRESS_REFUSED, RESOURCE_IN_USE: there are as many as there may be. */
+    createEndpoint: action(Strict({ by: By, ...EndpointWanted }), NewEndpoint, SINCE),
+    /** The endpoints of the asker's scope, newest first. */
+    listEndpoints: action(
+      Strict({ by: By, ...OwnerFilter, ...PageParams }),
+      Type.Object({
+        count: Count,
+        endpoints: described("The endpoints.", Type.Array(EndpointRecord)),
+        next_cursor: NextCursor,
+      }),
+      SINCE,
+    ),
+    /** ENDPOINT_NOT_FOUND where it is unknown or foreign. */
+    getEndpoint: action(Strict(OfEndpoint), EndpointRecord, SINCE),
+    /** ENDPOINT_NOT_FOUND, FORBIDDEN, WEBHOOK_ADDRESS_REFUSED. */
+    updateEndpoint: action(Strict({ ...OfEndpoint, ...EndpointChange }), EndpointRecord, SINCE),
+    /** Nothing is sent to it any more; what is on its way, and the list of it, goes with it. ENDPOINT_NOT_FOUND, FORBIDDEN. */
+    deleteEndpoint: action(Strict(OfEndpoint), Nothing, SINCE),
+    /** Makes a new secret; the one before signs beside it for 24 h. ENDPOINT_NOT_FOUND, FORBIDDEN, BUSY after lost races. */
+    rotateEndpointSecret: action(Strict(OfEndpoint), RotatedEndpointSecret, SINCE),
+    /** Sends an event of the type endpoint.test, once, also to a paused endpoint. ENDPOINT_NOT_FOUND, FORBIDDEN. */
+    testEndpoint: action(Strict(OfEndpoint), EndpointDelivery, SINCE),
+    /** What was sent to an endpoint, or is to be, newest first. ENDPOINT_NOT_FOUND. */
+    endpointDeliveries: action(
+      Strict({
+        ...OfEndpoint,
+        state: Type.Optional(described("Only deliveries that stand here.", DeliveryStateEnum)),
+        ...PageParams,
+      }),
+      Type.Object({
+        count: Count,
+        deliveries: described("The deliveries.", Type.Array(EndpointDelivery)),
+        next_cursor: NextCursor,
+      }),
+      SINCE,
+    ),
+    /** Sends a delivery again: the same webhook-id and bytes, a new round of tries, beside the order of its lead. ENDPOINT_NOT_FOUND, FORBIDDEN, DELIVERY_NOT_FOUND, DELIVERY_PENDING. */
+    replayEndpointDelivery: action(
+      Strict({ ...OfEndpoint, delivery_id: described("Id of the delivery.", Text(64)) }),
+      EndpointDelivery,
+      SINCE,
+    ),
+    /** Internal: a reseller or merchant is being deleted, and its endpoints with it. */
+    dropEndpoints: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Nothing, SINCE),
   },
   events: {},
 };

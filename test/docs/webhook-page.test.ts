@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { EVENT_NAMES, EVENTS } from "../../shared/contracts/events/catalogue.ts";
 import { toEventData } from "../../services/leads/lists/lead-views.ts";
 import { RETRY_DELAYS_MS, RETRY_JITTER } from "../../services/webhook/rules/delivery-verdict.ts";
 import { readProject } from "../house/sources.ts";
@@ -31,6 +32,10 @@ describe("docs/webhooks.md", () => {
     expect(written.length).toBeGreaterThan(8);
     const named = namesBelow("field of `metaData`");
     expect([...new Set(written)].filter((name) => !named.includes(name))).toEqual([]);
+  });
+  test("names every type of event that an endpoint can hear of, as the catalogue has it", () => {
+    for (const name of EVENT_NAMES)
+      expect(page.text).toContain(EVENTS[name].written ? `| \`${name}\` | ${EVENTS[name].doc} |` : `\`${name}\``);
   });
   test("names the retry plan", () => {
     const hours = (ms: number): string =>

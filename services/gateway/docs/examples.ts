@@ -1,3 +1,4 @@
+import { ENDPOINTS } from "./example-endpoints.ts";
 import * as leads from "./example-leads.ts";
 import * as records from "./example-records.ts";
 import { SAMPLE } from "./example-records.ts";
@@ -270,7 +271,14 @@ const LEADS: Record<string, Example> = {
   "POST /webhook-secret/rotate": { request: { reseller_id, merchant_id }, response: leads.ROTATED_SECRET },
 };
 
-const EXAMPLES: Readonly<Record<string, Example>> = { ...IDENTITY, ...TENANTS, ...FLOWS, ...NUMBERS, ...LEADS };
+const EXAMPLES: Readonly<Record<string, Example>> = {
+  ...IDENTITY,
+  ...TENANTS,
+  ...FLOWS,
+  ...NUMBERS,
+  ...LEADS,
+  ...ENDPOINTS,
+};
 
 /** A row's example. */
 export const exampleOf = (row: Pick<Row, "method" | "path">): Example | undefined =>

@@ -5,9 +5,18 @@ import { numbers } from "./numbers.ts";
 import { results } from "./results.ts";
 import type { Row } from "./row.ts";
 import { tenants } from "./tenants.ts";
+import { webhooks } from "./webhooks.ts";
 
 /** The whole API, and with it the role matrix. The order is that of the documentation. */
-export const ROUTES: readonly Row[] = [...accounts, ...tenants, ...campaigns, ...numbers, ...leads, ...results];
+export const ROUTES: readonly Row[] = [
+  ...accounts,
+  ...tenants,
+  ...campaigns,
+  ...numbers,
+  ...leads,
+  ...results,
+  ...webhooks,
+];
 
 /** Rows in the order the router must try them: a literal segment goes before a parameter in the same position. */
 export function inMatchingOrder(rows: readonly Row[]): Row[] {

@@ -24,7 +24,8 @@ export const TAGS = {
   Events: "What happens to leads, told once and in order: read in pages, or followed as a stream.",
   Recordings: "What was said, as audio.",
   Analytics: "Sums over leads.",
-  Webhooks: "The reports of finished leads on their way to you, and the secret that signs them.",
+  Webhooks:
+    "The reports of finished leads on their way to you, the secret that signs them, and endpoints that hear of other events.",
 } as const;
 /** Name of a part of the API. */
 export type Tag = keyof typeof TAGS;

@@ -1,6 +1,23 @@
 import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
-import type { DeliveryRecord, DeliveryState, ListedDelivery } from "../../../shared/contracts/webhook.ts";
+import type { DeliveryState } from "../../../shared/contracts/webhooks/delivery.ts";
+import type { DeliveryRecord, ListedDelivery } from "../../../shared/contracts/webhook.ts";
+
+/** What a delivery to an endpoint has beside those of reports. */
+export interface EndpointPart {
+  id: string;
+  event_id: string;
+  type: string;
+  seq: number;
+  /** Names the endpoint and the lead, whose events go out one after the other; null: an event of no lead. */
+  chain: string | null;
+  /** Ids of events of the chain before it that were given up, as its body names them. */
+  lost: string[];
+  /** It waits for its endpoint, which is paused. */
+  held?: true;
+  /** It was sent again, beside the order of its chain. */
+  replayed?: true;
+}
 
 /**
  * A webhook event on its way. `_id` is the webhook-id, stable over all tries; `body` the exact bytes, written once. `next_try_at` is absent once
@@ -25,7 +42,13 @@ export interface DeliveryDoc {
   tries_before?: number;
   tries: { at: Date; status: number | null; error: string | null; duration_ms: number }[];
   created_at: Date;
+  /** Absent: the report of a lead. */
+  endpoint?: EndpointPart;
+  /** When it is no longer listed; absent: it stays. */
+  expires_at?: Date;
 }
+
+const tries = { type: [{ _id: false, at: Date, status: Number, error: String, duration_ms: Number }], default: [] };
 
 /** Collection `deliveries`; owner: the webhook service. */
 export const deliverySchema = new Schema<DeliveryDoc>(
@@ -43,7 +66,7 @@ export const deliverySchema = new Schema<DeliveryDoc>(
     planned_at: Date,
     taken_by: String,
     tries_before: Number,
-    tries: { type: [{ _id: false, at: Date, status: Number, error: String, duration_ms: Number }], default: [] },
+    tries,
     created_at: { type: Date, required: true },
   },
   SCHEMA_OPTIONS,
@@ -58,6 +81,51 @@ deliverySchema.index({ lead_id: 1, created_at: 1 }, { name: "by_lead" });
 deliverySchema.index({ state: 1, ...NEWEST }, { name: "by_state" });
 deliverySchema.index({ reseller_id: 1, state: 1, ...NEWEST }, { name: "by_reseller" });
 deliverySchema.index({ merchant_id: 1, state: 1, ...NEWEST }, { name: "by_merchant" });
+
+const endpointPartSchema = new Schema<EndpointPart>(
+  {
+    id: { type: String, required: true },
+    event_id: { type: String, required: true },
+    type: { type: String, required: true },
+    seq: { type: Number, required: true },
+    chain: { type: String, default: null },
+    lost: { type: [String], default: [] },
+    held: Boolean,
+    replayed: Boolean,
+  },
+  { _id: false, id: false, strict: "throw" },
+);
+
+/** Collection `endpoint_deliveries`; owner: the webhook service. Apart from the reports: an older version would send what it finds there without order, and with another secret. */
+export const endpointDeliverySchema = new Schema<DeliveryDoc>(
+  {
+    _id: { type: String, required: true },
+    lead_id: { type: String, default: "" },
+    reseller_id: { type: String, required: true },
+    merchant_id: { type: String, default: null },
+    url: { type: String, required: true },
+    host: { type: String },
+    body: { type: String, required: true },
+    state: { type: String, required: true },
+    try_count: { type: Number, required: true },
+    next_try_at: Date,
+    planned_at: Date,
+    taken_by: String,
+    tries_before: Number,
+    tries,
+    created_at: { type: Date, required: true },
+    endpoint: endpointPartSchema,
+    expires_at: Date,
+  },
+  SCHEMA_OPTIONS,
+);
+endpointDeliverySchema.index(
+  { host: 1, reseller_id: 1, merchant_id: 1, next_try_at: 1 },
+  { name: "due_by_receiver", partialFilterExpression: { next_try_at: { $exists: true } } },
+);
+endpointDeliverySchema.index({ "endpoint.chain": 1, "endpoint.seq": 1 }, { name: "by_chain" });
+endpointDeliverySchema.index({ "endpoint.id": 1, state: 1, ...NEWEST }, { name: "by_endpoint" });
+endpointDeliverySchema.index({ expires_at: 1 }, { name: "expired", expireAfterSeconds: 0 });
 
 /** A delivery without the bytes it carries. */
 export type BodilessDelivery = Omit<DeliveryDoc, "body">;

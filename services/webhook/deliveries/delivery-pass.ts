@@ -1,6 +1,8 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
+import { startLoop, type Loop } from "../../../shared/time/loop.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
-import type { DeliveriesRepository } from "./deliveries.repository.ts";
+import type { DeliveryQueue, DueDelivery } from "./delivery-queue.ts";
 import type { HostSlots } from "../hosts/host-slots.ts";
 import { keyOf, type Receiver } from "../rules/receiver.ts";
 import { LEASE_MS, type DeliverySender } from "./delivery-sender.ts";
@@ -17,7 +19,9 @@ const GIVE_UP_EVERY_MS = 60_000;
 
 /** What the pass needs. */
 export interface PassDeps extends Pick<ServiceDeps, "clock" | "ids" | "log"> {
-  deliveries: DeliveriesRepository;
+  deliveries: Pick<DeliveryQueue, "receiversDue" | "dueOf" | "take" | "giveUp">;
+  /** Those that may be sent now; what becomes of the others is written down. Absent: all. */
+  admit?(due: readonly DueDelivery[]): Promise<readonly DueDelivery[]>;
   hosts: HostSlots;
   sender: DeliverySender;
 }
@@ -73,7 +77,8 @@ export class DeliveryPass {
           return found;
         }),
       );
-      const taken = await deliveries.take(due.flat(), plusMs(clock.now(), LEASE_MS), ids.uuid());
+      const admitted = (await this.#deps.admit?.(due.flat())) ?? due.flat();
+      const taken = await deliveries.take(admitted, plusMs(clock.now(), LEASE_MS), ids.uuid());
       for (const delivery of taken) {
         const slot = slots.get(keyOf(delivery))?.pop();
         if (slot) sender.begin(delivery, slot);
@@ -98,4 +103,21 @@ export class DeliveryPass {
         "webhook events could not be tried for days, as their receivers are unwell; they are listed as exhausted",
       );
   }
+}
+
+const LOOP_MS = 1000;
+
+/** Starts a loop of passes. While the process does not know the deployment's time, nothing is sent. */
+export function startPasses(
+  { clock, log, storeClock }: Pick<ServiceDeps, "clock" | "log" | "storeClock">,
+  name: string,
+  pass: Pick<DeliveryPass, "run">,
+): Loop {
+  const onError = (error: unknown): void =>
+    log.error(
+      { event: "loop.failed", loop: name, ...errorForLog(error) },
+      "a delivery pass failed; it goes on at the next interval",
+    );
+  const run = (): Promise<boolean> => (storeClock.known() ? pass.run() : Promise.resolve(false));
+  return startLoop({ name, clock, intervalMs: LOOP_MS, pass: run, onError });
 }

@@ -4,12 +4,12 @@ import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { taskSet } from "../../../shared/time/deadline.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
-import type { DeliveriesRepository } from "./deliveries.repository.ts";
+import type { DeliveryQueue } from "./delivery-queue.ts";
 import { recordTry } from "../rules/delivery-state-machine.ts";
 import type { HostSlots, HostSlot } from "../hosts/host-slots.ts";
 import type { PauseChange } from "../hosts/host-records.ts";
-import type { Secrets } from "../secrets/secrets.repository.ts";
 import { TOTAL_TIMEOUT_MS, type WebhookClient } from "./webhook-request.ts";
+import { sentBody } from "../rules/sent-body.ts";
 import { sign } from "../rules/webhook-signature.ts";
 import { receiverOf } from "../rules/receiver.ts";
 import { isHostFailure } from "../rules/host-health.ts";
@@ -18,10 +18,21 @@ import { verdictOf, type DeliveryVerdict, type TryResult } from "../rules/delive
 /** The lease of a delivery that is sent: longer than a try may last. */
 export const LEASE_MS = TOTAL_TIMEOUT_MS + 5000;
 
+/** Where a delivery goes, and the secrets that sign it. */
+export interface Addressed {
+  url: string;
+  secrets: readonly string[];
+}
+
 /** What sending a delivery needs. */
 export interface SenderDeps extends Pick<ServiceDeps, "clock" | "env" | "log" | "metrics" | "random"> {
-  deliveries: DeliveriesRepository;
-  secrets: Secrets;
+  deliveries: Pick<DeliveryQueue, "transition">;
+  /** null: there is nobody any more whom to send it to; nothing is sent, and nothing written. */
+  addressOf(delivery: DeliveryDoc): Promise<Addressed | null>;
+  /** Whether a failure of this try ends the delivery, whatever its plan says. Absent: the plan decides. */
+  isLast?(delivery: DeliveryDoc, now: Date): boolean;
+  /** Runs when a delivery is over and that is written down. */
+  onEnded?(delivery: DeliveryDoc): Promise<void>;
   client: WebhookClient;
   hosts: HostSlots;
   /** Runs when a request ended and receivers wait for its slot. */
@@ -61,17 +72,19 @@ export class DeliverySender {
   }
 
   async #send(d: DeliveryDoc, slot: HostSlot): Promise<void> {
-    const { clock, deliveries, env, secrets, client, hosts, random } = this.#deps;
-    const valid = await secrets.toSignFor(d);
+    const { clock, deliveries, env, client, hosts, random } = this.#deps;
+    const address = await this.#deps.addressOf(d);
+    if (address === null) return;
+    const body = sentBody(d);
     const [started, now] = [clock.monotonicMs(), clock.now()];
     const timestampSeconds = Math.floor(now.getTime() / MS_PER_SECOND);
-    const signature = sign(valid, d._id, timestampSeconds, d.body);
-    const result = await client.send({ url: d.url, id: d._id, timestampSeconds, signature, body: d.body });
+    const signature = sign(address.secrets, d._id, timestampSeconds, body);
+    const result = await client.send({ url: address.url, id: d._id, timestampSeconds, signature, body });
     this.#logPause(d, slot.answered(result));
     const verdict = verdictOf(
       result,
       {
-        tries: d.try_count - (d.tries_before ?? 0),
+        tries: this.#deps.isLast?.(d, now) ? Infinity : d.try_count - (d.tries_before ?? 0),
         early: d.planned_at !== undefined && now < d.planned_at,
         host_down: isHostFailure(result) && hosts.isDown(d),
         now: clock.now(),
@@ -81,6 +94,7 @@ export class DeliverySender {
     if (verdict.kind === "delivered") crashPoint(env, "K11");
     await deliveries.transition(recordTry(d, result, verdict, now, Math.round(clock.monotonicMs() - started)));
     this.#logTry(d, result, verdict);
+    if (verdict.kind !== "again" && verdict.kind !== "probed") await this.#deps.onEnded?.(d);
   }
 
   #logPause(delivery: DeliveryDoc, change: PauseChange): void {

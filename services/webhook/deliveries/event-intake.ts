@@ -2,7 +2,7 @@ import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { WebhookEvent } from "../../../shared/contracts/webhook.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
-import type { DeliveriesRepository } from "./deliveries.repository.ts";
+import type { DeliveryQueue } from "./delivery-queue.ts";
 import { newDelivery } from "../rules/delivery-state-machine.ts";
 import { receiverOf } from "../rules/receiver.ts";
 import type { HostSlots } from "../hosts/host-slots.ts";
@@ -11,7 +11,7 @@ import type { ShownPhone } from "./shown-phone.ts";
 
 /** What taking webhook events over needs. */
 export interface IntakeDeps extends Pick<ServiceDeps, "clock"> {
-  deliveries: DeliveriesRepository;
+  deliveries: Pick<DeliveryQueue, "insert">;
   hosts: HostSlots;
   sender: DeliverySender;
   phone: ShownPhone;
@@ -24,7 +24,8 @@ export interface IntakeDeps extends Pick<ServiceDeps, "clock"> {
 /** The webhook-id of a lead's webhook event: the same however often it is handed over. */
 export const deliveryId = (lead_id: string): string => `msg_${lead_id}`;
 
-const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "");
+/** The host of a URL as receivers are told apart by it. */
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "");
 
 function documentOf(event: WebhookEvent, taken: boolean, now: Date): DeliveryDoc {
   const { lead_id, reseller_id, merchant_id, url, occurred_at, data } = event;

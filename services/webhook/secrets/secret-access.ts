@@ -4,14 +4,19 @@ import { inScope, scopeOf } from "../../../shared/contracts/records/identity.ts"
 import { fail } from "../../../shared/errors.ts";
 import type { Owner, Secrets } from "./secrets.repository.ts";
 
+/** RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND. */
+export async function requireOwner(bus: Bus, { reseller_id, merchant_id }: Owner): Promise<void> {
+  const known = await bus.call("merchants.lookup", { reseller_id, ...(merchant_id ? { merchant_id } : {}) });
+  if (!known.reseller) fail("RESELLER_NOT_FOUND", "reseller_id is unknown");
+  if (merchant_id && !known.merchant) fail("MERCHANT_NOT_FOUND", "merchant_id is unknown under this reseller");
+}
+
 /** Whose secret it is, once it is sure that it exists and that the asker is its merchant, its reseller or an admin. FORBIDDEN, RESELLER_NOT_FOUND, MERCHANT_NOT_FOUND. */
 async function ownerFor(bus: Bus, { by, reseller_id, merchant_id }: ParamsOf<"webhook.secret">): Promise<Owner> {
   const owner = { reseller_id, merchant_id: merchant_id ?? null };
   if (by.role === "user" || !inScope(scopeOf(by), owner))
     fail("FORBIDDEN", "the signing secret is for the merchant itself, its reseller and admins");
-  const known = await bus.call("merchants.lookup", { reseller_id, ...(merchant_id ? { merchant_id } : {}) });
-  if (!known.reseller) fail("RESELLER_NOT_FOUND", "reseller_id is unknown");
-  if (merchant_id && !known.merchant) fail("MERCHANT_NOT_FOUND", "merchant_id is unknown under this reseller");
+  await requireOwner(bus, owner);
   return owner;
 }
 

@@ -1,12 +1,11 @@
 import type { Model } from "mongoose";
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { recencyCache } from "../../../shared/cache.ts";
-import { plusSeconds } from "../../../shared/time/clock.ts";
 import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
 import { fail } from "../../../shared/errors.ts";
 import { secretSeal, type SecretSeal } from "../../../shared/process/secret-seal.ts";
 import type { SecretsDoc } from "./secrets.model.ts";
-import { SECRET_PREFIX } from "../rules/webhook-signature.ts";
+import { newSecret, resealed, rotatedSecrets, storedFor, validSecrets } from "./sealed-secrets.ts";
 
 /** Whose secret signs. */
 export interface Owner {
@@ -24,29 +23,22 @@ export interface Secrets {
   rotate(owner: Owner): Promise<{ secret: string; previous_valid_until: Date | null }>;
 }
 
-const SECRET_BYTES = 32;
 /** How long a process may go on signing with what it read: a secret that was rotated meanwhile is valid beside the new one for a day anyway. */
 const CACHED_MS = 2000;
 /** Owners in the cache. */
 const MAX_CACHED = 1000;
-/** How long the secret before goes on signing after a rotation: a day. */
-export const ROTATION_SECONDS = 86_400;
 /** Rotations of one owner at the same moment that may come before this one. */
 const ROTATION_TRIES = 5;
 
 /** What the secrets of a document are sealed for: another owner's document does not open them. */
 const contextOf = (_id: string): string => JSON.stringify(["webhook_secret", _id]);
 
-/** A secret as it is stored: sealed, where there is a key to seal with. */
-const storedFor = (seal: SecretSeal, _id: string, value: string): string =>
-  seal.seals ? seal.seal(value, contextOf(_id)) : value;
-
 /** Seals anew what is in clear, or under another key than SECRETS_KEY; how many owners had such secrets. A rotation at the same moment wins. */
 export async function resealSigningSecrets(model: Model<SecretsDoc>, seal: SecretSeal): Promise<number> {
   let count = 0;
   for await (const { _id, secrets } of model.find().lean<SecretsDoc[]>().cursor()) {
-    if (!secrets.some(({ value }) => seal.isStale(value))) continue;
-    const sealed = secrets.map((s) => ({ ...s, value: storedFor(seal, _id, seal.open(s.value, contextOf(_id))) }));
+    const sealed = resealed(seal, contextOf(_id), secrets);
+    if (sealed === null) continue;
     const filter = { _id, "secrets.0.value": secrets[0]?.value };
     count += (await model.updateOne(filter, { $set: { secrets: sealed } })).modifiedCount;
   }
@@ -62,10 +54,9 @@ export function secretsRepository(
   const seal = secretSeal({ SECRETS_KEY, SECRETS_OTHER_KEY }, ids);
   const idOf = ({ reseller_id, merchant_id }: Owner): string =>
     merchant_id ? `merchant:${merchant_id}` : `reseller:${reseller_id}`;
-  const made = (): string => `${SECRET_PREFIX}${ids.base64(SECRET_BYTES)}`;
+  const made = (): string => newSecret(ids);
   const cache = recencyCache<Promise<SecretsDoc | null>>({ max: MAX_CACHED, ttl: { ms: CACHED_MS, clock } });
-  const valid = (doc: SecretsDoc | null, now: Date) =>
-    (doc?.secrets ?? []).filter((s) => s.valid_until === null || new Date(s.valid_until) > now);
+  const valid = (doc: SecretsDoc | null, now: Date) => validSecrets(doc?.secrets ?? [], now);
   const opened = (doc: SecretsDoc | null): string[] =>
     valid(doc, clock.now()).map((s) => seal.open(s.value, contextOf(doc?._id ?? "")));
 
@@ -73,7 +64,7 @@ export function secretsRepository(
     const doc = await model.findById(_id).lean<SecretsDoc>();
     if (doc) return doc;
     await model
-      .create({ _id, secrets: [{ value: storedFor(seal, _id, made()), valid_until: null }] })
+      .create({ _id, secrets: [{ value: storedFor(seal, contextOf(_id), made()), valid_until: null }] })
       .catch((error: unknown) => {
         if (!isDuplicateKey(error)) throw error;
       });
@@ -95,18 +86,12 @@ export function secretsRepository(
     async rotate(owner) {
       const _id = idOf(owner);
       for (let tries = 0; tries < ROTATION_TRIES; tries++) {
-        const now = clock.now();
-        const [newest] = valid(await read(_id), now);
+        const before = (await read(_id))?.secrets ?? [];
         const secret = made();
-        const previous_valid_until = newest === undefined ? null : plusSeconds(now, ROTATION_SECONDS);
-        const stored = [secret, ...(newest === undefined ? [] : [seal.open(newest.value, contextOf(_id))])];
-        const secrets = stored.map((value, i) => ({
-          value: storedFor(seal, _id, value),
-          valid_until: i === 0 ? null : previous_valid_until,
-        }));
+        const { stored, previous_valid_until } = rotatedSecrets(seal, contextOf(_id), before, secret, clock.now());
         const { matchedCount } = await model.updateOne(
-          { _id, "secrets.0.value": newest?.value ?? null },
-          { $set: { secrets } },
+          { _id, "secrets.0.value": before[0]?.value ?? null },
+          { $set: { secrets: stored } },
         );
         cache.delete(_id);
         if (matchedCount > 0) return { secret, previous_valid_until };

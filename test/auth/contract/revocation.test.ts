@@ -10,6 +10,7 @@ import { virtualClock } from "../../fixtures/virtual-clock.ts";
 /** A revocation takes effect on every node within this. */
 const HOLDS_WITHIN_MS = 5000;
 const clock = virtualClock();
+const hooks = standIn("webhook", { dropEndpoints: () => ({}) });
 const config = standIn("config", { owns: () => ({ any: false }), dropSecrets: () => ({}) });
 const leads = standIn("leads", { unfinished: () => ({ any: false }) });
 
@@ -17,7 +18,7 @@ let stage: Stage;
 let gateways: Identifier[];
 beforeAll(async () => {
   const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  stage = await setStage({ services: [auth, merchants, config, leads], env: { JWT_PRIVATE_KEY: pem }, clock });
+  stage = await setStage({ services: [auth, merchants, config, leads, hooks], env: { JWT_PRIVATE_KEY: pem }, clock });
 });
 beforeEach(() => {
   gateways = [identifier(clock), identifier(clock)];

@@ -15,6 +15,9 @@ const MEANT: Record<string, string> = {
   "/templates reseller_id": "POST only: a template stays with its owner",
   "/templates merchant_id": "POST only: a template stays with its owner",
   "/configurations template_id": "POST only: a configuration stays with its template",
+  "/webhook-endpoints reseller_id": "POST only: an endpoint stays with its owner",
+  "/webhook-endpoints merchant_id": "POST only: an endpoint stays with its owner",
+  "/webhook-endpoints paused": "PUT only: what is new is not paused",
   "/numbers phone_number": "POST only: another number is another record",
   "/numbers status":
     "other rules: IN_USE is taken as AVAILABLE by POST, for clients of the contract; docs/decisions.md",

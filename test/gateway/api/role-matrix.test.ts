@@ -89,6 +89,15 @@ const MATRIX: Record<string, string> = {
   "GET /deliveries": "admin reseller merchant user",
   "GET /webhook-secret": "admin reseller merchant",
   "POST /webhook-secret/rotate": "admin reseller merchant",
+  "POST /webhook-endpoints": "admin reseller merchant",
+  "GET /webhook-endpoints": "admin reseller merchant user",
+  "GET /webhook-endpoints/{id}": "admin reseller merchant user",
+  "PUT /webhook-endpoints/{id}": "admin reseller merchant",
+  "DELETE /webhook-endpoints/{id}": "admin reseller merchant",
+  "POST /webhook-endpoints/{id}/secret/rotate": "admin reseller merchant",
+  "POST /webhook-endpoints/{id}/test": "admin reseller merchant",
+  "GET /webhook-endpoints/{id}/deliveries": "admin reseller merchant user",
+  "POST /webhook-endpoints/{id}/deliveries/{delivery_id}/replay": "admin reseller merchant",
 };
 
 /** For people alone: they void the token that asks. */

@@ -17,6 +17,7 @@ const b = {
   template: "",
   configuration: "",
   door: "",
+  endpoint: "",
   number: "",
   lead: "",
   user: "",
@@ -86,6 +87,7 @@ beforeAll(async () => {
   });
   b.door = await made("/doors", { template_id: b.template, origins: ["https://shop-b.example"] });
   const owner = { reseller_id: b.reseller, merchant_id: b.merchant };
+  b.endpoint = await made("/webhook-endpoints", { ...owner, url: "https://b.example/", types: ["lead.finished"] });
   await http.ask("PUT", `/secrets/${b.secret}`, { body: { ...owner, value: "a credential of B" } });
   const issued = await http.stage.bus.call("auth.issueS2s", {
     by: asAdmin,
@@ -110,6 +112,7 @@ function foreign(path: string): { id: string; read: string | null } {
     resellers: { id: b.reseller, read: `/resellers/${b.reseller}` },
     templates: { id: b.template, read: `/templates/${b.template}` },
     doors: { id: b.door, read: "/doors?limit=500" },
+    "webhook-endpoints": { id: b.endpoint, read: `/webhook-endpoints/${b.endpoint}` },
     configurations: { id: b.configuration, read: `/configurations/${b.configuration}` },
     leads: {
       id: path.includes("{request_id}")
@@ -137,6 +140,7 @@ const BODIES: Record<string, object> = {
   templates: { name: "taken over" },
   configurations: { max_retry: 3 },
   users: { is_active: false },
+  "webhook-endpoints": { paused: true },
   leads: { text: "hello" },
 };
 const at = (path: string, id: string): string => path.replace(/\{[a-z_]+\}/, id);
@@ -217,6 +221,10 @@ describe("writing into another tenant's scope", () => {
     ["/merchants", () => ({ name: "Mole", reseller_id: b.reseller, contact_email: "m@example.com" })],
     ["/templates", () => flow(b.reseller, b.merchant)],
     ["/configurations", () => ({ template_id: b.template, ...window })],
+    [
+      "/webhook-endpoints",
+      () => ({ reseller_id: b.reseller, merchant_id: b.merchant, url: "https://a.example/", types: ["lead.finished"] }),
+    ],
     ["/doors", () => ({ template_id: b.template, origins: ["https://a.example"] })],
     [
       "/numbers",

@@ -54,6 +54,7 @@ test("who is deleted takes its secrets along, who stays keeps them", async () =>
   await call("merchants.remove", { by: asAdmin, id: m.id });
   await call("merchants.deleteReseller", { by: asAdmin, id: r.id });
   expect(tenants.dropped).toEqual([{ reseller_id: r.id, merchant_id: m.id }, { reseller_id: r.id }]);
+  expect(tenants.endpointsDropped).toEqual(tenants.dropped);
 });
 
 test("who made a reseller and a merchant is in the audit log", async () => {

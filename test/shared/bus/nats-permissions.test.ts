@@ -71,8 +71,8 @@ describe("the permissions", () => {
       publish: [
         ...["DISCONNECT", "DISCOVER", "HEARTBEAT", "INFO", "PING"].map((p) => `MOL-ns.${p}`),
         ...["DISCOVER", "INFO", "PING", "PONG"].map((p) => `MOL-ns.${p}.>`),
-        ...["auth", "merchants"].map((s) => `MOL-ns.REQ.${s}.>`),
-        ...["config", "gateway", "leads"].map((s) => `MOL-ns.RES.${s}.>`),
+        ...["auth", "leads", "merchants"].map((s) => `MOL-ns.REQ.${s}.>`),
+        ...["config", "gateway", "leads", "merchants"].map((s) => `MOL-ns.RES.${s}.>`),
         "MOL-ns.EVENT.gateway.>",
       ],
       subscribe: [
@@ -142,8 +142,8 @@ describe("a NATS server with these users", () => {
     of("leads").subscribe(`MOL-${NAMESPACE}.REQ.leads.web-1`, { callback: (_e, m) => heard.push(m.string()) });
     await of("leads").flush();
     of("gateway").publish(`MOL-${NAMESPACE}.REQ.leads.web-1`, "a push");
-    of("webhook").publish(`MOL-${NAMESPACE}.REQ.leads.web-1`, "no push");
-    await Promise.all([of("webhook").flush(), of("gateway").flush()]);
+    of("auth").publish(`MOL-${NAMESPACE}.REQ.leads.web-1`, "no push");
+    await Promise.all([of("auth").flush(), of("gateway").flush()]);
     await until("the request", () => (heard.length > 0 ? true : undefined));
     expect(heard).toEqual(["a push"]);
   });

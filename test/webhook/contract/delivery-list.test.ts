@@ -1,6 +1,6 @@
 import { MongoClient, type Db } from "mongodb";
 import webhook from "../../../services/webhook/webhook.service.ts";
-import type { DeliveryState } from "../../../shared/contracts/webhook.ts";
+import type { DeliveryState } from "../../../shared/contracts/webhooks/delivery.ts";
 import {
   asAdmin,
   asMerchant,

@@ -1,0 +1,49 @@
+import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import type { EndpointEvent } from "./endpoint-intake.ts";
+import type { EndpointDoc } from "./endpoints.model.ts";
+import type { EndpointsRepository } from "./endpoints.repository.ts";
+import type { EventCursor } from "./event-cursor.ts";
+import { hearersOf } from "../rules/hearers.ts";
+
+/** Events of one read. */
+const BATCH = 200;
+
+/** What following the log needs. */
+export interface FollowerDeps extends Pick<ServiceDeps, "bus" | "log"> {
+  cursor: EventCursor;
+  endpoints: Pick<EndpointsRepository, "firstPosition" | "ofResellers">;
+  /** Hands events over, in their order. */
+  accept(events: readonly EndpointEvent[]): Promise<unknown>;
+}
+
+/**
+ * Hands the events of the log to the endpoints that hear of them. One process at a time does, from the position on that was written down last: where it dies
+ * between, events are handed over again, and make no second delivery. While there is no endpoint at all, nobody asks for events.
+ */
+export function eventFollower({ bus, log, cursor, endpoints, accept }: FollowerDeps): () => Promise<boolean> {
+  /** Where to go on: not before the first endpoint that there is was made. */
+  async function start(first: number): Promise<number> {
+    if (cursor.position() < first) await cursor.moveTo(first);
+    return cursor.position();
+  }
+
+  return async () => {
+    const first = await endpoints.firstPosition();
+    if (first === null || !(await cursor.has())) return false;
+    const after = await start(first);
+    const page = await bus.call("leads.eventsAfter", { after, limit: BATCH });
+    if (page.expired)
+      log.error(
+        { event: "endpoints.events_missed", after },
+        "events were no longer kept when endpoints were to hear of them; EVENTS_RETENTION_DAYS is too short for this pause",
+      );
+    const resellers = [...new Set(page.events.map(({ event }) => event.reseller))];
+    const hearing: EndpointDoc[] = resellers.length === 0 ? [] : await endpoints.ofResellers(resellers);
+    const told = page.events.flatMap(({ position, event }) =>
+      hearersOf(event, position, hearing).map((endpoint) => ({ endpoint, event, lead_id: event.subject })),
+    );
+    if (told.length > 0) await accept(told);
+    if (page.next > after) await cursor.moveTo(page.next);
+    return page.more;
+  };
+}
