@@ -20,8 +20,14 @@ export const MIGRATE = command({
 /** `npm run nats:users`. */
 export const NATS_USERS = command({
   name: "nats:users",
-  about: "Makes the NATS users of the services, one key pair each. What is there stays.",
+  about: "Makes the NATS users of the services and of readers of events, one key pair each. What is there stays.",
   options: {
+    reader: {
+      kind: "text",
+      value: "name",
+      many: true,
+      about: "makes a user that reads events of EVENTS_READERS too (docs/events.md); may be given again",
+    },
     secrets: {
       kind: "text",
       value: "folder",

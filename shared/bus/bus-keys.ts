@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { nkeys } from "nats";
 import type { ServiceName } from "../contracts/index.ts";
@@ -87,6 +87,10 @@ export const KEYS_FILE = "keys.json";
 /** The file with the seed of a service. */
 export const seedFile = (service: ServiceName): string => `${service}.nk`;
 
+/** The file with the seed of a reader of the stream of events. */
+export const readerSeedFile = (name: string): string => `reader-${name}.nk`;
+const READER_FILE = /^reader-(.+)\.nk$/;
+
 const FOLDER_MODE = 0o700;
 /** The folder is closed to others; a container that gets one file of it runs as another user. */
 const FILE_MODE = 0o644;
@@ -96,26 +100,33 @@ function write(path: string, text: string): void {
   renameSync(`${path}.new`, path);
 }
 
+/** The public key of the seed in a file, which is made where it is not there. Throws where it can't be read. */
+function keyIn(path: string): { nkey: string; made: boolean } {
+  const made = !existsSync(path);
+  if (made) write(path, `${Buffer.from(pairs.createUser().getSeed()).toString("ascii")}\n`);
+  const own = ownKeyOf(readFileSync(path, "utf8"));
+  if (own === null) throw new Error(`${path} holds no seed of a NATS user (SU…): remove it to get another`);
+  return { nkey: own.nkey, made };
+}
+
 /**
- * Makes the users of a bus in a folder: a seed for each service that has none there, `users.conf` for the NATS server, the public keys for the services.
- * A seed that is there stays. Names the services that got a new one; throws where a seed can't be read.
+ * Makes the users of a bus in a folder: a seed for each service and each of the readers that has none there, `users.conf` for the NATS server, the public keys
+ * for the services. A seed that is there stays, and is a user. Names those that got a new one; throws where a seed can't be read.
  */
-export function makeBusUsers(folder: string, namespace: string): ServiceName[] {
+export function makeBusUsers(folder: string, namespace: string, newReaders: readonly string[] = []): string[] {
   mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
   chmodSync(folder, FOLDER_MODE);
-  const made: ServiceName[] = [];
-  const keys = new Map<ServiceName, string>();
-  for (const service of SERVICE_NAMES) {
-    const path = join(folder, seedFile(service));
-    if (!existsSync(path)) {
-      write(path, `${Buffer.from(pairs.createUser().getSeed()).toString("ascii")}\n`);
-      made.push(service);
-    }
-    const own = ownKeyOf(readFileSync(path, "utf8"));
-    if (own === null) throw new Error(`${path} holds no seed of a NATS user (SU…): remove it to get another`);
-    keys.set(service, own.nkey);
-  }
-  write(join(folder, USERS_FILE), usersFile(namespace, keys));
+  const made: string[] = [];
+  const take = (name: string, file: string): string => {
+    const key = keyIn(join(folder, file));
+    if (key.made) made.push(name);
+    return key.nkey;
+  };
+  const keys = new Map(SERVICE_NAMES.map((name) => [name, take(name, seedFile(name))]));
+  const there = readdirSync(folder).flatMap((file) => READER_FILE.exec(file)?.[1] ?? []);
+  const names = [...new Set([...there, ...newReaders])].toSorted();
+  const readers = new Map(names.map((name) => [name, take(`reader ${name}`, readerSeedFile(name))]));
+  write(join(folder, USERS_FILE), usersFile(namespace, keys, readers));
   write(join(folder, KEYS_FILE), `${JSON.stringify(Object.fromEntries(keys), null, 2)}\n`);
   return made;
 }

@@ -21,9 +21,26 @@ const OF_STREAM: Permissions = {
     STREAM_SUBJECTS,
     "$JS.API.INFO",
     ...["INFO", "CREATE", "UPDATE", "MSG.GET"].map((verb) => `$JS.API.STREAM.${verb}.${EVENT_STREAM}`),
+    ...["INFO", "CREATE"].map((verb) => `$JS.API.CONSUMER.${verb}.${EVENT_STREAM}.>`),
   ],
   subscribe: [`${JETSTREAM_INBOX}.>`],
 };
+
+/** Prefix of the inboxes of a reader of the stream: its own, so that no other reader hears what it is given. */
+export const readerInbox = (name: string): string => `_INBOX.reader-${name}`;
+
+/**
+ * What the NATS user of a reader of the stream needs, and no more: it is given what its own durable consumer has for it, and acknowledges that. It can make
+ * no consumer: what the consumer is given is set by the leads service (EVENTS_READERS), and a consumer of one's own making could have the server publish anywhere.
+ */
+export const readerPermissions = (name: string): Permissions => ({
+  publish: [
+    `$JS.API.CONSUMER.INFO.${EVENT_STREAM}.${name}`,
+    `$JS.API.CONSUMER.MSG.NEXT.${EVENT_STREAM}.${name}`,
+    `$JS.ACK.${EVENT_STREAM}.${name}.>`,
+  ],
+  subscribe: [`${readerInbox(name)}.>`],
+});
 
 /** The bus's subjects of a namespace, as Moleculer 0.15 names them: `MOL-<namespace>.REQ.<node>`. */
 const subjects =
@@ -58,18 +75,25 @@ export function permissionsOf(service: ServiceName, namespace: string): Permissi
 
 const list = (of: readonly string[]): string => of.map((subject) => `        ${JSON.stringify(subject)}`).join("\n");
 
-/** The users of a NATS server as a part of its configuration; `keys` are their public nkeys, so nothing in it is secret. */
-export function usersFile(namespace: string, keys: ReadonlyMap<ServiceName, string>): string {
-  const users = [...keys].map(([service, key]) => {
-    const { publish, subscribe } = permissionsOf(service, namespace);
-    return [
-      `    # ${service}`,
-      `    { nkey: ${key}, permissions: {`,
-      `      publish: { allow: [\n${list(publish)}\n      ] }`,
-      `      subscribe: { allow: [\n${list(subscribe)}\n      ] }`,
-      `    } }`,
-    ].join("\n");
-  });
+const userBlock = (name: string, key: string, { publish, subscribe }: Permissions): string =>
+  [
+    `    # ${name}`,
+    `    { nkey: ${key}, permissions: {`,
+    `      publish: { allow: [\n${list(publish)}\n      ] }`,
+    `      subscribe: { allow: [\n${list(subscribe)}\n      ] }`,
+    `    } }`,
+  ].join("\n");
+
+/** The users of a NATS server as a part of its configuration; `keys` and `readers` are their public nkeys, so nothing in it is secret. */
+export function usersFile(
+  namespace: string,
+  keys: ReadonlyMap<ServiceName, string>,
+  readers: ReadonlyMap<string, string>,
+): string {
+  const users = [
+    ...[...keys].map(([service, key]) => userBlock(service, key, permissionsOf(service, namespace))),
+    ...[...readers].map(([name, key]) => userBlock(`reader of events ${name}`, key, readerPermissions(name))),
+  ];
   return [
     `# The services' users on the bus of the namespace ${namespace}, made by npm run nats:users. Each has a key pair; here are the public keys.`,
     "authorization {",

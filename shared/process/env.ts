@@ -1,3 +1,4 @@
+import { MAX_READERS, streamReadersIn } from "../contracts/events/event-subjects.ts";
 import { readFileSync } from "node:fs";
 import { UsageError } from "./command-line.ts";
 import { IANAZone } from "luxon";
@@ -77,6 +78,12 @@ function crossCheck(env: Env): string[] {
   }
   if (env.CALLAGENT_EVENTS === "jetstream" && busServers(env).servers.length === 0)
     issues.push("CALLAGENT_EVENTS=jetstream needs TRANSPORTER, the NATS server with JetStream");
+  if (streamReadersIn(env.EVENTS_READERS) === null)
+    issues.push(
+      `EVENTS_READERS is "${env.EVENTS_READERS}"; write up to ${MAX_READERS} different names of letters, digits and hyphens, by commas, like billing, acme=<reseller id>`,
+    );
+  if (env.EVENTS_READERS !== undefined && env.CALLAGENT_EVENTS !== "jetstream")
+    issues.push("EVENTS_READERS needs CALLAGENT_EVENTS=jetstream, the stream that they read");
   if ((env.ADMIN_EMAIL === undefined) !== (env.ADMIN_PASSWORD === undefined))
     issues.push("ADMIN_EMAIL and ADMIN_PASSWORD go together: set both or none");
   issues.push(...parseCallPrices(env.CALL_PRICES).faults, ...modelIssues(env));

@@ -42,7 +42,7 @@ export const STEPS: Record<string, readonly Step[]> = {
   ],
   nats: [
     jestStep("bus", true, ["test/e2e/signed-bus.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
-    jestStep("events", true, ["test/leads/events/jet-stream.test.ts"]),
+    jestStep("events", true, ["test/leads/events/jet-stream.test.ts", "test/leads/events/stream-readers.test.ts"]),
     jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"], { FAULTS: "all" }),
   ],
   livekit: [

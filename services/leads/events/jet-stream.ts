@@ -1,5 +1,7 @@
 import {
+  AckPolicy,
   connect,
+  DeliverPolicy,
   DiscardPolicy,
   headers,
   nanos,
@@ -12,7 +14,14 @@ import {
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { JETSTREAM_INBOX } from "../../../shared/bus/nats-permissions.ts";
 import { natsOptions } from "../../../shared/bus/nats-options.ts";
-import { EVENT_STREAM, STREAM_SUBJECTS, subjectOf } from "../../../shared/contracts/events/event-subjects.ts";
+import {
+  EVENT_STREAM,
+  STREAM_SUBJECTS,
+  streamReadersIn,
+  subjectOf,
+  subjectsFor,
+  type StreamReader,
+} from "../../../shared/contracts/events/event-subjects.ts";
 import { WHOLE_SCOPE } from "../../../shared/contracts/records/identity.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { cursorOwner, type OwnerDeps } from "./cursor-owner.ts";
@@ -83,6 +92,30 @@ async function prepareStream(manager: JetStreamManager, env: FeedDeps["env"]): P
   return 0;
 }
 
+/**
+ * Makes the durable consumers of those who read with a user of their own, and sets what they read: they may not. A consumer that is named no longer stays, with
+ * what it has read, for its operators to delete.
+ */
+async function prepareReaders(manager: JetStreamManager, readers: readonly StreamReader[]): Promise<void> {
+  for (const { name, ...whose } of readers) {
+    const filter_subject = subjectsFor(whose);
+    const there = await manager.consumers.info(EVENT_STREAM, name).catch((error: unknown) => {
+      if (isNotThere(error)) return null;
+      throw error;
+    });
+    if (there?.config.filter_subject === filter_subject) continue;
+    const config = {
+      durable_name: name,
+      filter_subject,
+      ack_policy: AckPolicy.Explicit,
+      deliver_policy: DeliverPolicy.All,
+    };
+    await (there === null
+      ? manager.consumers.add(EVENT_STREAM, config)
+      : manager.consumers.update(EVENT_STREAM, name, { filter_subject }));
+  }
+}
+
 /** The last event in the stream. */
 async function lastOf(manager: JetStreamManager, seq: number): Promise<Open["last"]> {
   if (seq === 0) return null;
@@ -120,6 +153,7 @@ async function connected({ env, events }: Pick<FeedDeps, "env" | "events">): Pro
   try {
     const manager = await connection.jetstreamManager({ timeout: ANSWER_MS });
     const end = await lastOf(manager, await prepareStream(manager, env));
+    await prepareReaders(manager, streamReadersIn(env.EVENTS_READERS) ?? []);
     // a stream that is ahead of the log is of a database before this one, or all of the log has expired: what is there now is new
     const last = end && end.position > (await events.last()) ? { ...end, position: 0 } : end;
     return { connection, stream: connection.jetstream({ timeout: ANSWER_MS }), last };
