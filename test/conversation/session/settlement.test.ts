@@ -18,7 +18,10 @@ test("the lease is renewed every third of its life, and no longer than the conve
   const before = t.named("leads.extend").length;
   await t.pass(60_000);
   expect(t.named("leads.extend").length).toBe(before);
-  expect(t.named("leads.extend")[0]?.params).toEqual({ lead_id: LEAD, claim_no: 3, lease_seconds: 30 });
+  const renewal = { lead_id: LEAD, claim_no: 3, lease_seconds: 30 };
+  // the first says that the conversation has begun, until it was answered
+  expect(t.named("leads.extend")[0]?.params).toEqual({ ...renewal, answered: true });
+  expect(t.named("leads.extend").at(-1)?.params).toEqual(renewal);
   // the dialer knows that the call is to end, so that is not owed again
   expect(t.named("leads.settle").at(-1)?.params).not.toHaveProperty("end_call");
 });
