@@ -36,7 +36,7 @@ function run(program: string, args: readonly string[]): Ran {
 /** helm lints and renders the chart, kubectl-validate checks what it rendered. */
 export const chartStep: Step = {
   name: "chart",
-  isShort: true,
+  isShort: false,
   run(env) {
     const tool = (name: string): string => join(env[TOOLS_VARIABLE] ?? "", name);
     const folder = mkdtempSync(join(tmpdir(), "callagent-chart-"));
