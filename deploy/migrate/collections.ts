@@ -1,4 +1,5 @@
 import type { Schema } from "mongoose";
+import { eventCursorSchema } from "../../shared/database/event-cursor.ts";
 import type { Store } from "../../shared/database/mongo.ts";
 import type { SecretSeal } from "../../shared/process/secret-seal.ts";
 import { auditSchema } from "../../services/auth/audit/audit.model.ts";
@@ -15,7 +16,7 @@ import { callSchema } from "../../services/dialer/call/calls.model.ts";
 import { carrierEventSchema } from "../../services/dialer/callbacks/carrier-events.model.ts";
 import { inboundCallSchema } from "../../services/dialer/inbound/inbound-calls.model.ts";
 import { spendLedgerSchema } from "../../services/dialer/spend/spend-ledgers.model.ts";
-import { eventCursorSchema, logEntrySchema } from "../../services/leads/events/event-log.model.ts";
+import { logEntrySchema } from "../../services/leads/events/event-log.model.ts";
 import { leadSchema } from "../../services/leads/leads.model.ts";
 import { pushKeySchema } from "../../services/leads/push/push-keys.model.ts";
 import { merchantSchema } from "../../services/merchants/merchants.model.ts";
@@ -25,7 +26,6 @@ import { numberSchema } from "../../services/numbers/numbers.model.ts";
 import { rateWindowSchema } from "../../services/scheduler/limits/rate-windows.model.ts";
 import { deliverySchema, endpointDeliverySchema } from "../../services/webhook/deliveries/deliveries.model.ts";
 import { endpointSchema } from "../../services/webhook/endpoints/endpoints.model.ts";
-import { eventCursorSchema as endpointCursorSchema } from "../../services/webhook/endpoints/event-cursor.ts";
 import { resealEndpointSecrets } from "../../services/webhook/endpoints/endpoints.repository.ts";
 import { resealSigningSecrets } from "../../services/webhook/secrets/secrets.repository.ts";
 import { secretsSchema } from "../../services/webhook/secrets/secrets.model.ts";
@@ -71,7 +71,7 @@ export const collections: readonly OwnedCollection[] = [
   { name: "rate_windows", schema: rateWindowSchema },
   { name: "deliveries", schema: deliverySchema },
   { name: "endpoint_deliveries", schema: endpointDeliverySchema },
-  { name: "webhook_cursors", schema: endpointCursorSchema },
+  { name: "webhook_cursors", schema: eventCursorSchema },
   {
     name: "webhook_endpoints",
     schema: endpointSchema,

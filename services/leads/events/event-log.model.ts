@@ -18,16 +18,6 @@ export interface LogEntry {
   expires_at: Date;
 }
 
-/** How far an owner has come with the log: one document for the publisher, and one for each consumer inside. */
-export interface EventCursorDoc {
-  _id: string;
-  /** Who has it, until when. */
-  owner: string;
-  lease_until: Date;
-  /** The last position that it wrote, or passed on; it may have come further since. */
-  position: number;
-}
-
 const Free = Schema.Types.Mixed;
 
 /** Collection `lead_events`; owner: the leads service. */
@@ -53,14 +43,3 @@ logEntrySchema.index({ position: 1 }, { name: "by_position", unique: true });
 logEntrySchema.index({ reseller_id: 1, position: 1 }, { name: "of_reseller" });
 logEntrySchema.index({ merchant_id: 1, position: 1 }, { name: "of_merchant" });
 logEntrySchema.index({ expires_at: 1 }, { name: "expired", expireAfterSeconds: 0 });
-
-/** Collection `event_cursors`; owner: the leads service. */
-export const eventCursorSchema = new Schema<EventCursorDoc>(
-  {
-    _id: { type: String, required: true },
-    owner: { type: String, required: true },
-    lease_until: { type: Date, required: true },
-    position: { type: Number, required: true },
-  },
-  SCHEMA_OPTIONS,
-);

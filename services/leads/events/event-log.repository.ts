@@ -1,7 +1,7 @@
 import type { Model } from "mongoose";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
-import { appendEach, insertNew } from "../../../shared/database/write-batches.ts";
-import type { EventCursorDoc, LogEntry } from "./event-log.model.ts";
+import { appendEach } from "../../../shared/database/write-batches.ts";
+import type { LogEntry } from "./event-log.model.ts";
 
 /** Reads and writes of the log of events. */
 export interface EventLog {
@@ -17,14 +17,6 @@ export interface EventLog {
   between(scope: Scope, after: number, to: number, limit: number): Promise<LogEntry[]>;
   /** Events of a lead behind a number, in order. */
   ofLead(lead_id: string, after: number, limit: number): Promise<LogEntry[]>;
-}
-
-/** Who publishes, or reads on. */
-export interface EventCursors {
-  /** Takes a cursor that is free, new, or ours already; null: another process has it. */
-  take(name: string, owner: string, now: Date, lease_until: Date): Promise<EventCursorDoc | null>;
-  /** Renews the lease and writes how far we have come; false: it is another's. */
-  renew(name: string, owner: string, lease_until: Date, position: number): Promise<boolean>;
 }
 
 /** The log over its model. */
@@ -54,25 +46,3 @@ export const eventLog = (model: Model<LogEntry>): EventLog => {
         .lean<LogEntry[]>(),
   };
 };
-
-/** The cursors over their model. */
-export const eventCursors = (model: Model<EventCursorDoc>): EventCursors => ({
-  async take(name, owner, now, lease_until) {
-    const taken = await model
-      .findOneAndUpdate(
-        { _id: name, $or: [{ owner }, { lease_until: { $lte: now } }] },
-        { $set: { owner, lease_until } },
-        { returnDocument: "after" },
-      )
-      .lean<EventCursorDoc>();
-    if (taken) return taken;
-    if (await model.findOne({ _id: name }, { _id: 1 }).lean()) return null;
-    const made = { _id: name, owner, lease_until, position: 0 };
-    const [fresh] = await insertNew(model, [made]);
-    return fresh === true ? made : null;
-  },
-  async renew(name, owner, lease_until, position) {
-    const { matchedCount } = await model.updateOne({ _id: name, owner }, { $set: { lease_until, position } });
-    return matchedCount === 1;
-  },
-});

@@ -1,10 +1,11 @@
 import type { Model } from "mongoose";
+import { eventCursors, eventCursorSchema, type EventCursors } from "../../../shared/database/event-cursor.ts";
 import type { Handlers, Implementation, ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { Loop } from "../../../shared/time/loop.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
-import { eventCursorSchema, logEntrySchema } from "./event-log.model.ts";
-import { eventCursors, eventLog, type EventCursors, type EventLog } from "./event-log.repository.ts";
+import { logEntrySchema } from "./event-log.model.ts";
+import { eventLog, type EventLog } from "./event-log.repository.ts";
 import { eventsAfter, eventsOf, listEvents } from "./event-queries.ts";
 import { createFeed, type Feed } from "./jet-stream.ts";
 import { outboxRepository } from "./outbox.repository.ts";

@@ -11,6 +11,7 @@ import {
   type JetStreamManager,
   type NatsConnection,
 } from "nats";
+import { cursorOwner, type OwnerDeps } from "../../../shared/database/event-cursor.ts";
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { JETSTREAM_INBOX } from "../../../shared/bus/nats-permissions.ts";
 import { natsOptions } from "../../../shared/bus/nats-options.ts";
@@ -24,7 +25,6 @@ import {
 } from "../../../shared/contracts/events/event-subjects.ts";
 import { WHOLE_SCOPE } from "../../../shared/contracts/records/identity.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
-import { cursorOwner, type OwnerDeps } from "./cursor-owner.ts";
 import type { LogEntry } from "./event-log.model.ts";
 import type { EventLog } from "./event-log.repository.ts";
 import { toCloudEvent } from "./published-event.ts";
@@ -175,7 +175,7 @@ export function createFeed(deps: FeedDeps): Feed {
     open = null;
     await connection?.close();
   };
-  const owner = cursorOwner(deps, "jetstream");
+  const owner = cursorOwner(deps, { area: "events", name: "jetstream" });
 
   async function feed(at: Open): Promise<boolean> {
     const after = at.last?.position ?? owner.position();

@@ -1,5 +1,5 @@
+import { cursorOwner, type CursorOwner, type OwnerDeps } from "../../../shared/database/event-cursor.ts";
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
-import { cursorOwner, type CursorOwner, type OwnerDeps } from "./cursor-owner.ts";
 import type { EventLog } from "./event-log.repository.ts";
 import type { OutboxRepository } from "./outbox.repository.ts";
 import { outboxOf, placed } from "./published-event.ts";
@@ -36,7 +36,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   /** The last position; unknown: what of the outboxes is in the log already is to be looked up, too. */
   let last = UNKNOWN;
   let toTell = false;
-  const owner: CursorOwner = cursorOwner(deps, "publisher", () => {
+  const owner: CursorOwner = cursorOwner(deps, { area: "events", name: "publisher" }, () => {
     last = UNKNOWN;
   });
 

@@ -1,4 +1,5 @@
 import type { Bus, ServiceDeps } from "../../../shared/bus/bus.ts";
+import { cursorOwner, eventCursors, eventCursorSchema } from "../../../shared/database/event-cursor.ts";
 import type { Loop } from "../../../shared/time/loop.ts";
 import { DeliveryPass, startPasses } from "../deliveries/delivery-pass.ts";
 import { DeliverySender } from "../deliveries/delivery-sender.ts";
@@ -11,7 +12,6 @@ import { acceptForEndpoints, type EndpointEvent, type EndpointIntakeDeps } from 
 import { endpointActions, type EndpointDeps } from "./endpoints.ts";
 import { endpointSchema, type EndpointDoc } from "./endpoints.model.ts";
 import { endpointsRepository } from "./endpoints.repository.ts";
-import { eventCursor, eventCursorSchema, type EventCursorDoc } from "./event-cursor.ts";
 import { eventFollower } from "./event-follower.ts";
 import { sentEventActions } from "./sent-events.ts";
 
@@ -46,7 +46,8 @@ export function endpointPart(service: ServiceDeps, { client, requireAddress }: E
   const shared = { ...service, endpoints, deliveries };
   const logEnd = async (bus: Bus): Promise<number> =>
     (await bus.call("leads.eventsAfter", { after: null, limit: 1 })).next;
-  const cursor = eventCursor(service, store.model<EventCursorDoc>("webhook_cursors", eventCursorSchema));
+  const cursors = eventCursors(store.model("webhook_cursors", eventCursorSchema));
+  const cursor = cursorOwner({ ...service, cursors }, { area: "endpoints", name: "endpoints" });
   const accept = (events: readonly EndpointEvent[]) => acceptForEndpoints(intake, events);
   const followed = eventFollower({ ...service, cursor, endpoints, accept });
   let follower: Loop | null = null;

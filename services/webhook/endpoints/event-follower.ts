@@ -1,8 +1,8 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import type { CursorOwner } from "../../../shared/database/event-cursor.ts";
 import type { EndpointEvent } from "./endpoint-intake.ts";
 import type { EndpointDoc } from "./endpoints.model.ts";
 import type { EndpointsRepository } from "./endpoints.repository.ts";
-import type { EventCursor } from "./event-cursor.ts";
 import { hearersOf } from "../rules/hearers.ts";
 
 /** Events of one read. */
@@ -10,7 +10,7 @@ const BATCH = 200;
 
 /** What following the log needs. */
 export interface FollowerDeps extends Pick<ServiceDeps, "bus" | "log"> {
-  cursor: EventCursor;
+  cursor: CursorOwner;
   endpoints: Pick<EndpointsRepository, "firstPosition" | "ofResellers">;
   /** Hands events over, in their order. */
   accept(events: readonly EndpointEvent[]): Promise<unknown>;
@@ -21,9 +21,15 @@ export interface FollowerDeps extends Pick<ServiceDeps, "bus" | "log"> {
  * between, events are handed over again, and make no second delivery. While there is no endpoint at all, nobody asks for events.
  */
 export function eventFollower({ bus, log, cursor, endpoints, accept }: FollowerDeps): () => Promise<boolean> {
+  /** Events were handed over up to here; what was handed over and not written down is handed over again, which changes nothing. */
+  async function comeTo(position: number): Promise<void> {
+    cursor.moveTo(position);
+    await cursor.save();
+  }
+
   /** Where to go on: not before the first endpoint that there is was made. */
   async function start(first: number): Promise<number> {
-    if (cursor.position() < first) await cursor.moveTo(first);
+    if (cursor.position() < first) await comeTo(first);
     return cursor.position();
   }
 
@@ -43,7 +49,7 @@ export function eventFollower({ bus, log, cursor, endpoints, accept }: FollowerD
       hearersOf(event, position, hearing).map((endpoint) => ({ endpoint, event, lead_id: event.subject })),
     );
     if (told.length > 0) await accept(told);
-    if (page.next > after) await cursor.moveTo(page.next);
+    if (page.next > after) await comeTo(page.next);
     return page.more;
   };
 }

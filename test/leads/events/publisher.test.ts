@@ -1,13 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Model } from "mongoose";
 import { pino } from "pino";
-import { eventCursorSchema, logEntrySchema, type LogEntry } from "../../../services/leads/events/event-log.model.ts";
-import {
-  eventCursors,
-  eventLog,
-  type EventCursors,
-  type EventLog,
-} from "../../../services/leads/events/event-log.repository.ts";
+import { eventCursors, eventCursorSchema, type EventCursors } from "../../../shared/database/event-cursor.ts";
+import { logEntrySchema, type LogEntry } from "../../../services/leads/events/event-log.model.ts";
+import { eventLog, type EventLog } from "../../../services/leads/events/event-log.repository.ts";
 import { createPublisher, type Publisher } from "../../../services/leads/events/publisher.ts";
 import { documentOf } from "../../../services/leads/push/lead-document.ts";
 import { leadSchema, type LeadDoc } from "../../../services/leads/leads.model.ts";
