@@ -84,10 +84,20 @@ export function parsedOf(text: string, ok: boolean, base: string): unknown {
   }
 }
 
+/** The header by which the service knows who asks. */
+export async function authorizationOf({ token }: Pick<ClientOptions, "token">): Promise<{ authorization?: string }> {
+  const bearer = typeof token === "function" ? await token() : token;
+  return bearer ? { authorization: `Bearer ${bearer}` } : {};
+}
+
+/** Waits as the options say, or by a timer that their signal ends. */
+export const waitOf = ({ signal, wait }: Pick<ClientOptions, "signal" | "wait">): ((ms: number) => Promise<void>) =>
+  wait ?? ((ms) => delay(ms, undefined, signal === undefined ? {} : { signal }));
+
 /** Sends a request once; the parsed answer. ApiFailure, NoAnswer. */
 async function once(options: ClientOptions, method: Method, path: string, parts: Parts): Promise<unknown> {
-  const { base, token, timeout_ms = TIMEOUT_MS, signal } = options;
-  const bearer = typeof token === "function" ? await token() : token;
+  const { base, timeout_ms = TIMEOUT_MS, signal } = options;
+  const authorization = await authorizationOf(options);
   const clock = AbortSignal.timeout(timeout_ms);
   const where = `${method} ${base}${path}`;
   let answer: Response;
@@ -97,7 +107,7 @@ async function once(options: ClientOptions, method: Method, path: string, parts:
       method,
       signal: signal === undefined ? clock : AbortSignal.any([clock, signal]),
       headers: {
-        ...(bearer ? { authorization: `Bearer ${bearer}` } : {}),
+        ...authorization,
         ...(parts.body === undefined ? {} : { "content-type": "application/json" }),
         ...parts.headers,
       },
@@ -115,8 +125,8 @@ async function once(options: ClientOptions, method: Method, path: string, parts:
 
 /** Makes a client. It keeps nothing between requests. */
 export function createClient(options: ClientOptions): Client {
-  const { retries = RETRIES, signal, chance = Math.random, newKey = randomUUID } = options;
-  const wait = options.wait ?? ((ms: number) => delay(ms, undefined, signal === undefined ? {} : { signal }));
+  const { retries = RETRIES, chance = Math.random, newKey = randomUUID } = options;
+  const wait = waitOf(options);
   const withRetries = async (method: Method, path: string, given: Parts): Promise<unknown> => {
     const headers = { ...given.headers };
     if (retries > 0 && method === "POST" && KEYED.has(path) && !keyIn(headers)) headers[KEY] = newKey();

@@ -1,3 +1,5 @@
+import { isRecord, textOf } from "../../shared/json.ts";
+
 /** An answer of the API that was not a success, as its problem document says it (RFC 9457). */
 export class ApiFailure extends Error {
   /** HTTP status. */
@@ -39,10 +41,6 @@ export class NoAnswer extends Error {
     this.answered = answered;
   }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 const SECONDS = /^\d{1,6}$/;
 /** Seconds of a Retry-After header; null: none, or a date. */

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { parsedOf, targetOf, type ClientOptions } from "./client.ts";
+import { authorizationOf, parsedOf, targetOf, waitOf, type ClientOptions } from "./client.ts";
 import { ApiFailure, failureOf, noAnswerOf } from "./failures.ts";
 import { waitBeforeRetry } from "./retries.ts";
 import type { AnswerOf } from "./shapes.ts";
@@ -48,8 +47,8 @@ function quietSignal(ms: number): { signal: AbortSignal; heard(): void; stop(): 
 
 /** One stream, until it ends. ApiFailure, NoAnswer, EventsMissed. */
 async function* stream(options: ClientOptions, follow: FollowOptions, cursor: string | undefined) {
-  const { base, token, signal, timeout_ms = QUIET_MS } = options;
-  const bearer = typeof token === "function" ? await token() : token;
+  const { base, signal, timeout_ms = QUIET_MS } = options;
+  const authorization = await authorizationOf(options);
   const path = follow.lead_id === undefined ? "/events" : "/leads/{lead_id}/events";
   const quiet = quietSignal(timeout_ms);
   // whoever stops reading closes the stream
@@ -59,7 +58,7 @@ async function* stream(options: ClientOptions, follow: FollowOptions, cursor: st
       signal: AbortSignal.any([quiet.signal, left.signal, ...(signal === undefined ? [] : [signal])]),
       headers: {
         accept: "text/event-stream",
-        ...(bearer ? { authorization: `Bearer ${bearer}` } : {}),
+        ...authorization,
         ...(cursor === undefined ? {} : { "last-event-id": cursor }),
       },
     });
@@ -90,8 +89,8 @@ async function* stream(options: ClientOptions, follow: FollowOptions, cursor: st
  * Ends by the signal of the options. ApiFailure where the service refuses, EventsMissed.
  */
 export async function* follow(options: ClientOptions, what: FollowOptions = {}): AsyncGenerator<Followed> {
-  const { signal, chance = Math.random } = options;
-  const wait = options.wait ?? ((ms: number) => delay(ms, undefined, signal === undefined ? {} : { signal }));
+  const { chance = Math.random } = options;
+  const wait = waitOf(options);
   let cursor = what.after;
   for (let tries = 1; ;) {
     let ms: number | null = AGAIN_MS;

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "./client.ts";
+import { waitOf, type Client } from "./client.ts";
 import type { AnswerOf } from "./shapes.ts";
 
 /** A lead as `GET /leads/{lead_id}` answers it. */
@@ -23,7 +22,7 @@ const stateOf = (lead: Lead): string => JSON.stringify([lead.status, lead.outcom
 /** A lead each time it has changed, first as it is now, last when it is FINISHED. Looks every few seconds. ApiFailure, NoAnswer. */
 export async function* watch(client: Client, lead_id: string, options: WatchOptions = {}): AsyncGenerator<Lead> {
   const { every_ms = EVERY_MS, signal } = options;
-  const wait = options.wait ?? ((ms: number) => delay(ms, undefined, signal === undefined ? {} : { signal }));
+  const wait = waitOf(options);
   for (let last = ""; ;) {
     signal?.throwIfAborted();
     const lead = await client.ask("GET", "/leads/{lead_id}", { path: { lead_id } });

@@ -1,14 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "../../shared/process/command-line.ts";
-import { isUuid } from "../../shared/ids.ts";
-import type { AnswerOf } from "../../deploy/client/shapes.ts";
-import { ApiFailure, login, NoAnswer, type Client } from "./api-client.ts";
+import { ApiFailure, login, NoAnswer } from "./api-client.ts";
 import type { LocalSecrets } from "./stack/secrets.ts";
-
-type Template = AnswerOf<"GET", "/templates/{id}">;
-
-const PAGE = 500;
 
 const fault = (sentence: string): never => {
   throw new UsageError(sentence);
@@ -37,38 +31,3 @@ export const withinReach = <T>(url: string, asked: Promise<T>): Promise<T> =>
       );
     throw error;
   });
-
-/** A template by its id or its name. UsageError. */
-export async function templateOf(client: Client, asked: string): Promise<Template> {
-  if (isUuid(asked)) {
-    const found = await client
-      .ask("GET", "/templates/{id}", { path: { id: asked.toLowerCase() } })
-      .catch((error: unknown) => {
-        if (error instanceof ApiFailure && error.code === "TEMPLATE_NOT_FOUND") return null;
-        throw error;
-      });
-    return found ?? fault(`There is no template ${asked}, or the token may not see it.`);
-  }
-  const { templates } = await client.ask("GET", "/templates", { query: { name: asked, limit: PAGE } });
-  const named = templates.filter((t) => t.name === asked);
-  const [one, another] = named;
-  if (!one)
-    return fault(
-      `There is no template of the name "${asked}"${
-        templates.length > 0
-          ? `; there is ${templates
-              .slice(0, 5)
-              .map((t) => `"${t.name}"`)
-              .join(", ")}`
-          : ""
-      }.`,
-    );
-  if (another)
-    return fault(
-      `${named.length} templates have the name "${asked}"; give the id of one: ${named
-        .slice(0, 5)
-        .map((t) => t.id)
-        .join(", ")}.`,
-    );
-  return one;
-}

@@ -3,7 +3,7 @@ import type { Client } from "../client.ts";
 import { each } from "../pages.ts";
 import { watch, type Lead } from "../watch.ts";
 import type { ABORT, LEADS, PUSH } from "./commands.ts";
-import { masked, objectIn, printTable, type Shell } from "./shell.ts";
+import { masked, objectIn, printList, type Shell } from "./shell.ts";
 import { templateOf } from "./template-store.ts";
 
 /** Items of a page at most. */
@@ -84,23 +84,23 @@ export async function push(shell: Shell, client: Client, asked: ValuesOf<typeof 
 /** Lists leads; the exit status. */
 export async function listLeads(shell: Shell, client: Client, asked: ValuesOf<typeof LEADS>): Promise<number> {
   const template = asked.template === undefined ? undefined : await templateOf(client, asked.template);
-  const rows = [["id", "request", "status", "outcome", "attempts", "created"]];
-  let left = asked.limit;
-  for await (const lead of each(client, "/leads", {
+  const leads = each(client, "/leads", {
     ...(asked.status === undefined ? {} : { status: asked.status }),
     ...(asked.outcome === undefined ? {} : { outcome: asked.outcome }),
     ...(template === undefined ? {} : { template_id: template.id }),
     ...(asked.phone === undefined ? {} : { phone: asked.phone }),
     ...(asked.test ? { include_test: true } : {}),
     limit: Math.min(asked.limit, PAGE),
-  })) {
-    const { id, request_id, status, outcome, attempt_count, created_at } = lead;
-    if (asked.json) shell.screen.out(JSON.stringify(lead));
-    else rows.push([id, request_id, status, outcome ?? "", String(attempt_count), created_at]);
-    if (--left === 0) break;
-  }
-  if (!asked.json) printTable(shell.screen, rows);
-  return 0;
+  });
+  const heads = ["id", "request", "status", "outcome", "attempts", "created"];
+  return printList(shell.screen, leads, asked, heads, (lead) => [
+    lead.id,
+    lead.request_id,
+    lead.status,
+    lead.outcome ?? "",
+    String(lead.attempt_count),
+    lead.created_at,
+  ]);
 }
 
 /** Shows a lead with its transcript; the exit status. */

@@ -6,7 +6,7 @@ import { each } from "../pages.ts";
 import * as commands from "./commands.ts";
 import { pushConfiguration, showConfiguration } from "./configurations.ts";
 import * as leads from "./leads.ts";
-import { clientOf, keepSession, masked, printTable, urlOf, type Shell } from "./shell.ts";
+import { clientOf, keepSession, masked, printList, urlOf, type Shell } from "./shell.ts";
 import * as templates from "./templates.ts";
 
 /** A failed request as a sentence: the code, what is wrong where, and the id that finds it in the service's log. */
@@ -32,22 +32,20 @@ async function logIn(shell: Shell, { values }: Asked<typeof commands.LOGIN>): Pr
   return 0;
 }
 
-async function listNumbers(
-  shell: Shell,
-  client: Client,
-  { limit, json }: Asked<typeof commands.NUMBERS>["values"],
-): Promise<number> {
-  const rows = [["id", "number", "provider", "status", "calls at once"]];
-  let left = limit;
-  for await (const number of each(client, "/numbers")) {
-    const { id, phone_number, provider, status, max_concurrent_calls } = number;
-    if (json) shell.screen.out(JSON.stringify(number));
-    else rows.push([id, masked(phone_number), provider, status, String(max_concurrent_calls)]);
-    if (--left === 0) break;
-  }
-  if (!json) printTable(shell.screen, rows);
-  return 0;
-}
+const listNumbers = (shell: Shell, client: Client, asked: Asked<typeof commands.NUMBERS>["values"]): Promise<number> =>
+  printList(
+    shell.screen,
+    each(client, "/numbers"),
+    asked,
+    ["id", "number", "provider", "status", "calls at once"],
+    ({ id, phone_number, provider, status, max_concurrent_calls }) => [
+      id,
+      masked(phone_number),
+      provider,
+      status,
+      String(max_concurrent_calls),
+    ],
+  );
 
 /** What a command does with its line; its exit status. */
 type Work = (shell: Shell, argv: readonly string[]) => Promise<number>;

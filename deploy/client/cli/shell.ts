@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { isRecord } from "../../../shared/json.ts";
 import { UsageError, type Screen } from "../../../shared/process/command-line.ts";
 import { createClient, type Client } from "../client.ts";
 
@@ -77,13 +78,12 @@ export function objectIn(file: string): Record<string, unknown> {
   } catch (error) {
     throw new UsageError(`${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new UsageError(`${file} must hold a JSON object.`);
-  return { ...value };
+  if (!isRecord(value)) throw new UsageError(`${file} must hold a JSON object.`);
+  return value;
 }
 
 /** Prints rows in columns. */
-export function printTable(screen: Screen, rows: readonly (readonly string[])[]): void {
+function printTable(screen: Screen, rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   for (const row of rows)
     screen.out(
@@ -92,6 +92,25 @@ export function printTable(screen: Screen, rows: readonly (readonly string[])[])
         .join("  ")
         .trimEnd(),
     );
+}
+
+/** Prints up to `limit` items of a list: as lines of JSON, or in columns below their heads; the exit status. */
+export async function printList<I>(
+  screen: Screen,
+  items: AsyncIterable<I>,
+  { limit, json }: { limit: number; json: boolean },
+  heads: readonly string[],
+  cellsOf: (item: I) => readonly string[],
+): Promise<number> {
+  const rows = [heads];
+  let left = limit;
+  for await (const item of items) {
+    if (json) screen.out(JSON.stringify(item));
+    else rows.push(cellsOf(item));
+    if (--left === 0) break;
+  }
+  if (!json) printTable(screen, rows);
+  return 0;
 }
 
 /** A number as a console shows it: its first three and its last two signs. */

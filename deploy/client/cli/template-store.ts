@@ -1,3 +1,4 @@
+import { isUuid } from "../../../shared/ids.ts";
 import { UsageError } from "../../../shared/process/command-line.ts";
 import type { Client } from "../client.ts";
 import { ApiFailure } from "../failures.ts";
@@ -7,7 +8,6 @@ import type { AnswerOf } from "../shapes.ts";
 /** A template as the API answers it. */
 export type Template = AnswerOf<"GET", "/templates/{id}">;
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Names that an error lists. */
 const MOST_NAMED = 5;
 
@@ -18,39 +18,33 @@ export const templateById = (client: Client, id: string): Promise<Template | nul
     throw error;
   });
 
-/** Templates of exactly this name. `seen`: those whose name begins so. */
-async function named(client: Client, name: string): Promise<{ exact: Template[]; seen: string[] }> {
-  const found: Template[] = [];
-  for await (const template of each(client, "/templates", { name })) found.push(template);
-  return { exact: found.filter((t) => t.name === name), seen: found.map((t) => t.name) };
+const listed = (words: readonly string[]): string => words.slice(0, MOST_NAMED).join(", ");
+
+/** Templates whose name begins so: those of exactly this name, and all. UsageError where several have it. */
+async function named(client: Client, name: string): Promise<{ one: Template | null; seen: Template[] }> {
+  const seen: Template[] = [];
+  for await (const template of each(client, "/templates", { name })) seen.push(template);
+  const exact = seen.filter((t) => t.name === name);
+  if (exact.length > 1)
+    throw new UsageError(
+      `${exact.length} templates have the name "${name}"; give the id of one: ${listed(exact.map(({ id }) => id))}.`,
+    );
+  return { one: exact[0] ?? null, seen };
 }
 
 /** The one template of this name; null: there is none. UsageError where there are several. */
-export async function templateByName(client: Client, name: string): Promise<Template | null> {
-  const { exact } = await named(client, name);
-  if (exact.length > 1)
-    throw new UsageError(
-      `${exact.length} templates have the name "${name}"; give the id of one: ${exact
-        .slice(0, MOST_NAMED)
-        .map(({ id }) => id)
-        .join(", ")}.`,
-    );
-  return exact[0] ?? null;
-}
+export const templateByName = async (client: Client, name: string): Promise<Template | null> =>
+  (await named(client, name)).one;
 
 /** A template by its id or its name. UsageError. */
 export async function templateOf(client: Client, asked: string): Promise<Template> {
-  const found = UUID.test(asked)
-    ? await templateById(client, asked.toLowerCase())
-    : await templateByName(client, asked);
-  if (found !== null) return found;
-  const { seen } = await named(client, "");
-  const there =
-    seen.length === 0
-      ? ""
-      : `; there is ${seen
-          .slice(0, MOST_NAMED)
-          .map((name) => `"${name}"`)
-          .join(", ")}`;
-  throw new UsageError(`There is no template "${asked}", or the token may not see it${there}.`);
+  if (isUuid(asked)) {
+    const found = await templateById(client, asked.toLowerCase());
+    if (found !== null) return found;
+    throw new UsageError(`There is no template ${asked}, or the token may not see it.`);
+  }
+  const { one, seen } = await named(client, asked);
+  if (one !== null) return one;
+  const there = seen.length === 0 ? "" : `; there is ${listed(seen.map(({ name }) => `"${name}"`))}`;
+  throw new UsageError(`There is no template of the name "${asked}"${there}.`);
 }

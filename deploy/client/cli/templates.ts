@@ -7,7 +7,7 @@ import { ApiFailure } from "../failures.ts";
 import { each } from "../pages.ts";
 import type { Given } from "../shapes.ts";
 import type { TEMPLATES, TEMPLATES_PULL, TEMPLATES_PUSH, TEMPLATES_TEST } from "./commands.ts";
-import { objectIn, printTable, type Shell } from "./shell.ts";
+import { objectIn, printList, type Shell } from "./shell.ts";
 import { templateById, templateByName, templateOf, type Template } from "./template-store.ts";
 
 type Body = Given<"POST", "/templates">["body"];
@@ -49,18 +49,14 @@ const slug = (name: string): string =>
     .replaceAll(/^-+|-+$/g, "") || "template";
 
 /** Lists templates; the exit status. */
-export async function listTemplates(shell: Shell, client: Client, asked: ValuesOf<typeof TEMPLATES>): Promise<number> {
-  const rows = [["id", "name", "version", "active", "updated"]];
-  let left = asked.limit;
-  for await (const template of each(client, "/templates")) {
-    const { id, name, version, is_active, updated_at } = template;
-    if (asked.json) shell.screen.out(JSON.stringify(template));
-    else rows.push([id, name, String(version), is_active ? "yes" : "no", updated_at]);
-    if (--left === 0) break;
-  }
-  if (!asked.json) printTable(shell.screen, rows);
-  return 0;
-}
+export const listTemplates = (shell: Shell, client: Client, asked: ValuesOf<typeof TEMPLATES>): Promise<number> =>
+  printList(
+    shell.screen,
+    each(client, "/templates"),
+    asked,
+    ["id", "name", "version", "active", "updated"],
+    ({ id, name, version, is_active, updated_at }) => [id, name, String(version), is_active ? "yes" : "no", updated_at],
+  );
 
 /** The file of a template in a folder: named after it, or, where another template has that file, after its id too. */
 function fileFor(folder: string, { id, name }: Template): string {

@@ -5,7 +5,7 @@ import { zonesOf } from "../../../shared/numbering/callee-zones.ts";
 import { countryOf } from "../../../shared/phone.ts";
 import type { AnswerOf } from "../../../deploy/client/shapes.ts";
 import { ApiFailure, type Client } from "../api-client.ts";
-import { templateOf } from "../deployment.ts";
+import { templateOf } from "../../../deploy/client/cli/template-store.ts";
 import type { World } from "./forecast.ts";
 
 type Template = AnswerOf<"GET", "/templates/{id}">;

@@ -3,7 +3,8 @@ import { recordIn } from "../../../shared/json.ts";
 import { runCommand, UsageError } from "../../../shared/process/command-line.ts";
 import { apiClient } from "../api-client.ts";
 import { TALK } from "../commands.ts";
-import { laptop, templateOf, withinReach } from "../deployment.ts";
+import { templateOf } from "../../../deploy/client/cli/template-store.ts";
+import { laptop, withinReach } from "../deployment.ts";
 import { ROOT } from "../stack/project-root.ts";
 import { talkLink } from "./session-lead.ts";
 
