@@ -38,6 +38,22 @@ export const NATS_USERS = command({
   },
 });
 
+/** `npm run compose:secrets`. */
+export const COMPOSE_SECRETS = command({
+  name: "compose:secrets",
+  about:
+    "Makes what docker-compose.yml gives to containers as files: keys and passwords, the keys of the bus, and a file for each secret of yours. What is there stays.",
+  options: {
+    env: {
+      kind: "text",
+      value: "file",
+      default: ".env",
+      about:
+        "the environment of Compose: its secrets go to their files; SECRETS_FOLDER and NATS_USERS name the folders",
+    },
+  },
+});
+
 /** `npm run sdk:types`. */
 export const SDK_TYPES = command({
   name: "sdk:types",

@@ -41,8 +41,32 @@ type Variables = Record<string, string | undefined>;
 /** A file of the project as text. */
 export const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
+type Written = Omit<ComposeFile, "services"> & {
+  services: Record<string, Omit<Container, "secrets"> & { secrets?: (string | { source: string; target: string })[] }>;
+};
+
 /** Reads YAML as Compose does, with merge keys. */
-export const readCompose = (): ComposeFile => parse(read("docker-compose.yml"), { merge: true }) as ComposeFile;
+export const readWritten = (): Written => parse(read("docker-compose.yml"), { merge: true }) as Written;
+
+/** docker-compose.yml with each secret by its source and target. */
+export function readCompose(): ComposeFile {
+  const { services, ...others } = readWritten();
+  const long = Object.entries(services).map(([name, { secrets, ...c }]): [string, Container] => [
+    name,
+    secrets === undefined
+      ? c
+      : { ...c, secrets: secrets.map((s) => (typeof s === "string" ? { source: s, target: s } : s)) },
+  ]);
+  return { ...others, services: Object.fromEntries(long) };
+}
+
+/** The variables that a container is given, a secret that it gets as a file by its own name. */
+export const variablesOf = ({ environment = {}, secrets = [] }: Container): string[] =>
+  Object.entries(environment).map(([name, value]) =>
+    secrets.some(({ source }) => name === `${source}_FILE` && value === `/run/secrets/${source}`)
+      ? name.slice(0, -"_FILE".length)
+      : name,
+  );
 
 const PLACE = /\$\$|\$\{([A-Za-z_]\w*)(?:(:-|:\?)([^}]*))?\}/g;
 

@@ -2,7 +2,7 @@ import { parse } from "yaml";
 import { contracts } from "../../shared/contracts/index.ts";
 import { readEnv } from "../../shared/process/env.ts";
 import { VARIABLES, type Variable } from "../../shared/process/variables.ts";
-import { read, readCompose } from "./compose-file.ts";
+import { read, readCompose, variablesOf } from "./compose-file.ts";
 
 interface Values {
   config: Record<string, string>;
@@ -39,7 +39,7 @@ describe("the Helm chart", () => {
   test.each(names)("%s gets the secrets, ports, folder and way out that it has in docker-compose.yml", (name) => {
     const service = values.services[name];
     const container = compose.services[name];
-    const given = Object.keys(container?.environment ?? {});
+    const given = container ? variablesOf(container) : [];
     expect([...(service?.reads ?? [])].sort()).toEqual(given.filter(isSecret).sort());
     const port = container?.ports?.[0]?.split(":").at(-1);
     expect(service?.port?.number).toBe(port === undefined ? undefined : Number(port));

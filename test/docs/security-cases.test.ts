@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { VARIABLES, type Variable } from "../../shared/process/variables.ts";
-import { readCompose, type Container } from "../deploy/compose-file.ts";
+import { readCompose, variablesOf, type Container } from "../deploy/compose-file.ts";
 import { pageAt, ROOT } from "./pages.ts";
 
 /**
@@ -187,9 +187,9 @@ describe("docs/security.md", () => {
 
   test("says of every process whom it reaches and which secrets it holds, as docker-compose.yml has it", () => {
     const secret = Object.entries<Variable>(VARIABLES).flatMap(([name, v]) => (v.secret ? [name] : []));
-    const held = ({ environment = {} }: Container): string =>
+    const held = (c: Container): string =>
       secret
-        .filter((name) => name in environment)
+        .filter((name) => variablesOf(c).includes(name))
         .map((name) => `\`${name}\``)
         .join(", ");
     const expected = Object.entries(readCompose().services)
