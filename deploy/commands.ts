@@ -58,7 +58,7 @@ export const COMPOSE_SECRETS = command({
 export const SDK_TYPES = command({
   name: "sdk:types",
   about:
-    "Writes deploy/client/api.ts and the table of roles in docs/api.md from the table of routes and the contracts.",
+    "Writes deploy/client/api.ts, the table of roles in docs/api.md and docs/asyncapi.yaml from the table of routes and the contracts.",
   options: { check: { kind: "flag", about: "writes nothing; status 1 where a file is not as it would be written" } },
 });
 

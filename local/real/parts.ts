@@ -1,3 +1,4 @@
+import { asyncapi } from "./asyncapi/asyncapi.ts";
 import { browser } from "./browser/browser.ts";
 import { documentdb } from "./documentdb/documentdb.ts";
 import { kubernetes } from "./kubernetes/kubernetes.ts";
@@ -17,6 +18,7 @@ export const PARTS: readonly Part[] = [
   speech,
   browser,
   receivers,
+  asyncapi,
   prometheus,
   kubernetes,
   schemathesis,

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { EVENT_STREAM } from "../../shared/contracts/events/event-subjects.ts";
 import { ROUTES } from "../../services/gateway/routes/index.ts";
 import { readCommand, UsageError } from "../../shared/process/command-line.ts";
 import { commandOf, SCRIPTS } from "../fixtures/npm-commands.ts";
@@ -129,6 +130,9 @@ export function wrongWith(line: string): string[] | null {
         return existsSync(join(ROOT, args[0] ?? "")) ? [] : [`there is no ${args[0]}`];
       case "curl":
         return wrongWithCurl(command);
+      case "nats":
+        // what it prints is tested by npm run test:real -- nats
+        return args.includes(EVENT_STREAM) ? [] : [`there is no stream but ${EVENT_STREAM}`];
       default:
         return null;
     }

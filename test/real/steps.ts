@@ -1,5 +1,6 @@
 import { hasProgram } from "../../local/harness/program.ts";
 import { provideNats } from "../../local/harness/nats-server.ts";
+import { asyncapiStep } from "./asyncapi-step.ts";
 import { browserStep } from "./browser-step.ts";
 import { demoStep } from "./demo-step.ts";
 import { jestStep } from "./jest-step.ts";
@@ -43,6 +44,7 @@ export const STEPS: Record<string, readonly Step[]> = {
   nats: [
     jestStep("bus", true, ["test/e2e/signed-bus.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
     jestStep("events", true, ["test/leads/events/jet-stream.test.ts", "test/leads/events/stream-readers.test.ts"]),
+    jestStep("cli", true, ["--testMatch=**/events/command-line.suite.ts"]),
     jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"], { FAULTS: "all" }),
   ],
   livekit: [
@@ -58,6 +60,7 @@ export const STEPS: Record<string, readonly Step[]> = {
     withNats(browserStep("split", false, { more: ["--split", "process killed"] })),
   ],
   receivers: [receiversStep],
+  asyncapi: [asyncapiStep],
   kubernetes: [chartStep],
   prometheus: [rulesStep, withNats(scrapeStep)],
   schemathesis: [

@@ -55,12 +55,14 @@ export interface Feed {
   stop(): Promise<void>;
 }
 
-/** An open connection, and the last event that the stream has. */
+/** An open connection, and the end of the stream. */
 interface Open {
   connection: NatsConnection;
   stream: JetStreamClient;
-  /** Its position in the log, and its id; null: the stream is empty. */
-  last: { position: number; id: string } | null;
+  /** Position in the log of the last event that the stream has; null: it has none. */
+  position: number | null;
+  /** Number of the last message that the stream ever had; 0: none. */
+  sequence: number;
 }
 
 const isNotThere = (error: unknown): boolean =>
@@ -116,19 +118,22 @@ async function prepareReaders(manager: JetStreamManager, readers: readonly Strea
   }
 }
 
-/** The last event in the stream. */
-async function lastOf(manager: JetStreamManager, seq: number): Promise<Open["last"]> {
+/** Position in the log of the last event in the stream. */
+async function lastOf(manager: JetStreamManager, seq: number): Promise<number | null> {
   if (seq === 0) return null;
   const message = await manager.streams.getMessage(EVENT_STREAM, { seq }).catch((error: unknown) => {
     if (isNotThere(error)) return null;
     throw error;
   });
   const position = Number(message?.header.get(POSITION));
-  return message && position > 0 ? { position, id: message.header.get("Nats-Msg-Id") } : null;
+  return position > 0 ? position : null;
 }
 
-/** Sends one event behind the one before it, and nowhere else: the server refuses it where another is last. */
-function send({ stream }: Open, entry: LogEntry, after: string | null): Promise<unknown> {
+/**
+ * Sends one event behind the message `after`, and nowhere else: the server refuses it where another is last. By number, for the id of the event before it, which
+ * readers would see in the message's headers, may be another tenant's.
+ */
+function send({ stream }: Open, entry: LogEntry, after: number): Promise<unknown> {
   const { _id: msgID, position } = entry;
   const head = headers();
   head.set(POSITION, String(position));
@@ -137,7 +142,7 @@ function send({ stream }: Open, entry: LogEntry, after: string | null): Promise<
     msgID,
     headers: head,
     timeout: ANSWER_MS,
-    expect: { streamName: EVENT_STREAM, ...(after === null ? {} : { lastMsgID: after }) },
+    expect: { streamName: EVENT_STREAM, lastSequence: after },
   });
 }
 
@@ -152,11 +157,12 @@ async function connected({ env, events }: Pick<FeedDeps, "env" | "events">): Pro
   });
   try {
     const manager = await connection.jetstreamManager({ timeout: ANSWER_MS });
-    const end = await lastOf(manager, await prepareStream(manager, env));
+    const sequence = await prepareStream(manager, env);
+    const end = await lastOf(manager, sequence);
     await prepareReaders(manager, streamReadersIn(env.EVENTS_READERS) ?? []);
     // a stream that is ahead of the log is of a database before this one, or all of the log has expired: what is there now is new
-    const last = end && end.position > (await events.last()) ? { ...end, position: 0 } : end;
-    return { connection, stream: connection.jetstream({ timeout: ANSWER_MS }), last };
+    const position = end !== null && end > (await events.last()) ? 0 : end;
+    return { connection, stream: connection.jetstream({ timeout: ANSWER_MS }), position, sequence };
   } catch (error) {
     await connection.close();
     throw error;
@@ -178,18 +184,13 @@ export function createFeed(deps: FeedDeps): Feed {
   const owner = cursorOwner(deps, { area: "events", name: "jetstream" });
 
   async function feed(at: Open): Promise<boolean> {
-    const after = at.last?.position ?? owner.position();
+    const after = at.position ?? owner.position();
     const found = await events.between(WHOLE_SCOPE, after, Number.MAX_SAFE_INTEGER, BATCH);
-    let before = at.last?.id ?? null;
-    const sent = found.map((entry) => {
-      const taken = send(at, entry, before);
-      before = entry._id;
-      return taken;
-    });
-    await Promise.all(sent);
+    await Promise.all(found.map((entry, i) => send(at, entry, at.sequence + i)));
     const last = found.at(-1);
     if (last === undefined) return false;
-    at.last = { position: last.position, id: last._id };
+    at.position = last.position;
+    at.sequence += found.length;
     owner.moveTo(last.position);
     return found.length === BATCH;
   }

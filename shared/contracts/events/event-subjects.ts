@@ -50,6 +50,9 @@ export function streamReadersIn(text: string | undefined): StreamReader[] | null
 export const subjectsFor = ({ reseller_id, merchant_id }: Omit<StreamReader, "name">): string =>
   [PREFIX, ...[reseller_id, merchant_id].filter((id) => id !== null).map(tokenOf), ">"].join(".");
 
+/** The subjects of a type, with the names of what differs in braces. */
+export const subjectForm = (type: string): string => `${PREFIX}.{reseller}.{merchant}.${type}`;
+
 /** The subject of an event: `callagent.events.v1.<reseller>.<merchant or _>.<type>`. */
 export const subjectOf = (of: { reseller_id: string; merchant_id: string | null; type: string }): string =>
   `${PREFIX}.${tokenOf(of.reseller_id)}.${of.merchant_id === null ? NOBODY : tokenOf(of.merchant_id)}.${of.type}`;

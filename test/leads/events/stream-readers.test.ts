@@ -1,22 +1,14 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect, nkeyAuthenticator, type NatsConnection } from "nats";
-import { pino } from "pino";
-import { eventCursors, eventCursorSchema } from "../../../shared/database/event-cursor.ts";
-import { startNats, type NatsServer } from "../../../local/harness/nats-server.ts";
-import { freshDatabase, until } from "../../../local/harness/stage.ts";
-import { logEntrySchema, type LogEntry } from "../../../services/leads/events/event-log.model.ts";
-import { eventLog } from "../../../services/leads/events/event-log.repository.ts";
-import { createFeed } from "../../../services/leads/events/jet-stream.ts";
-import { makeBusUsers, readerSeedFile, seedFile, USERS_FILE } from "../../../shared/bus/bus-keys.ts";
+import { until } from "../../../local/harness/stage.ts";
+import { makeBusUsers } from "../../../shared/bus/bus-keys.ts";
 import { readerInbox } from "../../../shared/bus/nats-permissions.ts";
 import { EVENT_STREAM, streamReadersIn, subjectsFor } from "../../../shared/contracts/events/event-subjects.ts";
-import { openStore } from "../../../shared/database/mongo.ts";
 import { readEnv } from "../../../shared/process/env.ts";
 import { ROOT } from "../../house/sources.ts";
-import { virtualClock } from "../../fixtures/virtual-clock.ts";
+import { readerStage, type ReaderStage } from "./fixtures/reader-stage.ts";
 
 describe("EVENTS_READERS", () => {
   test.each([
@@ -38,82 +30,28 @@ describe("EVENTS_READERS", () => {
     expect(() => readEnv({ EVENTS_READERS: "a" })).toThrow(/EVENTS_READERS needs CALLAGENT_EVENTS=jetstream/));
 });
 
-describe("readers of the stream, at a real nats-server with the users that nats:users makes", () => {
-  const folder = mkdtempSync(join(tmpdir(), "callagent-readers-"));
-  const clock = virtualClock();
-  let nats: NatsServer;
-  let database: Awaited<ReturnType<typeof freshDatabase>>;
-  let store: ReturnType<typeof openStore>;
-  const open: NatsConnection[] = [];
-
-  /** Passes all of the log on, with these readers. */
-  async function feed(readers: string): Promise<void> {
-    const cursors = eventCursors(store.model("event_cursors", eventCursorSchema));
-    const env = readEnv({
-      TRANSPORTER: nats.url,
-      NATS_NKEY_FILE: join(folder, seedFile("leads")),
-      CALLAGENT_EVENTS: "jetstream",
-      EVENTS_READERS: readers,
-    });
-    const events = eventLog(store.model("lead_events", logEntrySchema));
-    const one = createFeed({ clock, nodeId: "leads.a", log: pino({ level: "silent" }), env, cursors, events });
-    await one.pass();
-    await one.stop();
-  }
-  async function connectAs(name: string): Promise<NatsConnection> {
-    const seed = readFileSync(join(folder, readerSeedFile(name)), "utf8").trim();
-    const connection = await connect({
-      servers: nats.url,
-      authenticator: nkeyAuthenticator(Buffer.from(seed)),
-      inboxPrefix: readerInbox(name),
-      reconnect: false,
-    });
-    open.push(connection);
-    return connection;
-  }
-
-  beforeAll(async () => {
+test("nats:users makes a reader once, and keeps the readers that are there", () => {
+  const folder = mkdtempSync(join(tmpdir(), "callagent-users-"));
+  try {
     expect(makeBusUsers(folder, "callagent", ["all", "acme"])).toContain("reader acme");
-    // what is there stays a user, also where it is not named again
     expect(makeBusUsers(folder, "callagent")).toEqual([]);
-    const config = join(folder, "server.conf");
-    writeFileSync(config, `jetstream { store_dir: ${JSON.stringify(folder)} }\ninclude ${USERS_FILE}\n`);
-    nats = await startNats({ config });
-    database = await freshDatabase();
-    store = openStore(database.uri);
-    const log = eventLog(store.model("lead_events", logEntrySchema));
-    store.model("event_cursors", eventCursorSchema);
-    await store.open();
-    const tenants = ["acme-id", "other-id", "acme-id", "other-id"];
-    await log.append(
-      tenants.map((reseller_id, i): LogEntry => ({
-        _id: `lead-${i}.1`,
-        position: i + 1,
-        subject: `lead-${i}`,
-        seq: 1,
-        type: "lead.queued",
-        at: clock.now(),
-        reseller_id,
-        merchant_id: null,
-        template_id: "t",
-        data: { request_id: `order-${i}` },
-        expires_at: new Date("2030-01-01T00:00:00.000Z"),
-      })),
-    );
-    await feed("all, acme=acme-id");
-  });
-  afterAll(async () => {
-    await Promise.all(open.map((connection) => connection.close()));
-    await store.close();
-    await database.drop();
-    await nats.stop();
+  } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+describe("readers of the stream, at a real nats-server with the users that nats:users makes", () => {
+  let stage: ReaderStage;
+  beforeAll(async () => {
+    stage = await readerStage();
+    await stage.feed("all, acme=acme-id");
   });
+  afterAll(() => stage.stop());
 
   test("the example of docs/events.md prints the events of its tenant and no others, and goes on where it was", async () => {
     const read = async (count: number): Promise<string[]> => {
       const child = spawn(process.execPath, [join(ROOT, "deploy/events/reader.ts")], {
-        env: { ...process.env, NATS_URL: nats.url, READER: "acme", READER_KEY: join(folder, readerSeedFile("acme")) },
+        env: { ...process.env, NATS_URL: stage.url, READER: "acme", READER_KEY: stage.keyOf("acme") },
       });
       let [said, wrong] = ["", ""];
       child.stdout.on("data", (data: Buffer) => (said += data.toString()));
@@ -126,11 +64,9 @@ describe("readers of the stream, at a real nats-server with the users that nats:
       return lines();
     };
     expect(await read(2)).toEqual(["lead.queued order-0", "lead.queued order-2"]);
-    await store.model("lead_events", logEntrySchema);
-    const log = eventLog(store.model("lead_events", logEntrySchema));
-    const [last] = await log.ofLead("lead-2", 0, 1);
-    await log.append([{ ...last!, _id: "lead-2.2", seq: 2, position: 5, type: "lead.claimed" }]);
-    await feed("all, acme=acme-id");
+    const [last] = await stage.log.ofLead("lead-2", 0, 1);
+    await stage.log.append([{ ...last!, _id: "lead-2.2", seq: 2, position: 5, type: "lead.claimed" }]);
+    await stage.feed("all, acme=acme-id");
     expect(await read(1)).toEqual(["lead.claimed order-2"]);
   });
 
@@ -142,7 +78,7 @@ describe("readers of the stream, at a real nats-server with the users that nats:
     ["an event of its own making", "callagent.events.v1.acme-id._.lead.queued"],
     ["a request on the bus", "MOL-callagent.REQ.leads.x"],
   ])("a reader can't have %s", async (_, subject) => {
-    const connection = await connectAs("acme");
+    const connection = await stage.connectAs("acme");
     const refused = (async () => {
       for await (const { type, data } of connection.status()) if (type === "error") return data;
       return null;
@@ -153,14 +89,31 @@ describe("readers of the stream, at a real nats-server with the users that nats:
   });
 
   test("a reader hears no answers to others", async () => {
-    const connection = await connectAs("acme");
+    const connection = await stage.connectAs("acme");
     const heard = connection.subscribe(`${readerInbox("all")}.>`, { callback: () => undefined });
     await expect(heard.closed).resolves.toBeUndefined();
   });
 
+  test("a message names no event of another tenant", async () => {
+    const told: string[] = [];
+    const as = await stage.connectAs("all");
+    const consumer = await as.jetstream({ checkAPI: false }).consumers.get(EVENT_STREAM, "all");
+    for await (const message of await consumer.fetch({ max_messages: 4, expires: 2000 })) {
+      const headers = message.headers?.keys().map((name) => message.headers?.get(name)) ?? [];
+      const own = message.json<{ subject: string }>().subject;
+      told.push(...([...headers, message.string()].join(" ").match(/lead-\d/g) ?? []).filter((id) => id !== own));
+      message.ack();
+    }
+    expect(told).toEqual([]);
+  });
+
   test("what a reader reads follows EVENTS_READERS", async () => {
-    await feed("all, acme=other-id");
-    const consumer = await (await connectAs("acme")).jetstream({ checkAPI: false }).consumers.get(EVENT_STREAM, "acme");
+    await stage.feed("all, acme=other-id");
+    const consumer = await (
+      await stage.connectAs("acme")
+    )
+      .jetstream({ checkAPI: false })
+      .consumers.get(EVENT_STREAM, "acme");
     expect((await consumer.info()).config.filter_subject).toBe("callagent.events.v1.other-id.>");
   });
 });
