@@ -1,29 +1,33 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { hasProgram, PROGRAM_ENV } from "../../harness/program.ts";
+import { hasSoundCard } from "./sound-card.ts";
 import { mustRun, program, ROOT_RIGHTS } from "../machine.ts";
 import type { Part, Running } from "../part.ts";
 
 /** Names the browser that the steps drive. */
 export const CHROMIUM_VARIABLE = "CALLAGENT_CHROMIUM";
 const PROGRAM = "chromium";
+/** Another browser, and a sound card that is heard and spoken to from outside. */
+const PACKAGES = [PROGRAM, "firefox-esr", "pulseaudio", "pulseaudio-utils"];
 const FETCH_MS = 900_000;
 
 async function install(folder: string): Promise<void> {
   const log = join(folder, "logs", "apt.log");
-  const purpose = `${PROGRAM} could not be installed (is a Debian mirror within reach?)`;
+  const purpose = `${PACKAGES.join(", ")} could not be installed (is a Debian mirror within reach?)`;
   await mustRun("apt-get", ["update"], { purpose, log, limitMs: FETCH_MS, env: PROGRAM_ENV });
-  const args = ["install", "-y", "--no-install-recommends", PROGRAM];
+  const args = ["install", "-y", "--no-install-recommends", ...PACKAGES];
   await mustRun("apt-get", args, { purpose, log, limitMs: FETCH_MS, env: PROGRAM_ENV });
 }
 
-/** A real browser with a microphone and a loudspeaker that are files. */
+/** Real browsers with a microphone and a loudspeaker that are files, or of a sound card by PulseAudio. */
 export const browser: Part = {
   name: "browser",
-  about: "Debian's Chromium, driven over its DevTools, with a microphone that is a file",
-  cost: "0.4 GB and a minute, from deb.debian.org, by apt-get on the machine itself: it stays there",
+  about:
+    "Debian's Chromium and Firefox, driven from outside, with microphones that are files and a sound card by PulseAudio",
+  cost: "0.8 GB and a minute, from deb.debian.org, by apt-get on the machine itself: they stay there",
   needs: [ROOT_RIGHTS, program("apt-get", "Debian or Ubuntu")],
-  isInstalled: () => hasProgram(PROGRAM),
+  isInstalled: () => [PROGRAM, "firefox-esr"].every(hasProgram) && hasSoundCard(),
   install,
   start: (): Promise<Running> =>
     Promise.resolve({

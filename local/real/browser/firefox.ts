@@ -7,10 +7,10 @@ import { addressOf } from "./chromium.ts";
 import { connectDevTools, type DevTools } from "./devtools.ts";
 import { EvaluatedPage, TAP } from "./page.ts";
 
-/** Its microphone is a tone of its own; nobody is asked for leave. */
+/** Nobody is asked for leave, and rooms on this machine are within reach. */
 const PREFERENCES = {
-  "media.navigator.streams.fake": true,
   "media.navigator.permission.disabled": true,
+  "media.peerconnection.ice.loopback": true,
   "media.autoplay.default": 0,
   "media.autoplay.blocking_policy": 0,
   "media.getusermedia.audio.processing.platform.enabled": false,
@@ -59,13 +59,25 @@ export interface Firefox {
   close(): Promise<void>;
 }
 
+/** How it is started. `card`: the environment of its sound card; absent: it has no sound but a microphone with a tone of its own. */
+export interface FirefoxOptions {
+  card?: Readonly<Record<string, string>>;
+  preferences?: Readonly<Record<string, boolean | number>>;
+}
+
 /** Starts Firefox with a profile of its own, driven over WebDriver BiDi, at this address. */
-export async function startFirefox(program: string, url: string): Promise<Firefox> {
+export async function startFirefox(
+  program: string,
+  url: string,
+  { card, preferences = {} }: FirefoxOptions = {},
+): Promise<Firefox> {
   const folder = mkdtempSync(join(tmpdir(), "callagent-firefox-"));
-  const lines = Object.entries(PREFERENCES).map(([name, value]) => `user_pref("${name}", ${String(value)});`);
+  const set = { ...PREFERENCES, "media.navigator.streams.fake": card === undefined, ...preferences };
+  const lines = Object.entries(set).map(([name, value]) => `user_pref("${name}", ${String(value)});`);
   writeFileSync(join(folder, "user.js"), lines.join("\n"));
   const args = ["--headless", "--no-remote", "--profile", folder, "--remote-debugging-port", "0"];
-  const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"], detached: true });
+  const env = { ...process.env, ...card };
+  const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"], detached: true, env });
   const tools = await connectDevTools(`${await addressOf(child, program, "WebDriver BiDi")}/session`);
   const { capabilities } = await tools.ask("session.new", { capabilities: {} });
   const { contexts } = await tools.ask("browsingContext.getTree", {});

@@ -1,9 +1,5 @@
 import assert from "node:assert/strict";
-import { hasProgram } from "../../../local/harness/program.ts";
-import { decodeSpeech } from "../../../local/speech/modem.ts";
 import type { Page } from "../../../local/real/browser/chromium.ts";
-import { startFirefox } from "../../../local/real/browser/firefox.ts";
-import { BROWSER_RATE } from "../../../local/real/browser/page.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { agentOf, alike, customerOf, hasSaid, transcriptOf } from "../../fixtures/product/audio-transcripts.ts";
 import { findings } from "./accessibility.ts";
@@ -16,7 +12,6 @@ const QUESTION = "Do you confirm the order?";
 /** The noise suppression of the browser takes the first sentence for noise at times: it is said again, and the agent must not have left. */
 const PATIENT = { max_call_seconds: 90, idle_seconds: 20, max_age_seconds: 86_400 };
 const POLL_MS = 200;
-const FIREFOX = "firefox-esr";
 /** Width of a small phone, and of a larger one. */
 const PHONES = [320, 390] as const;
 const PHONE_HEIGHT = 844;
@@ -82,36 +77,6 @@ async function led(lane: Lane): Promise<string> {
   const lead = await lane.finished(lead_id);
   assert.deepEqual([lead.metaData["node_traversal"], lead.metaData["call_ended_by"]], [[], "customer"]);
   return `the page played "${heard}"`;
-}
-
-/** The page in another browser, whose microphone is a tone. */
-async function inFirefox(lane: Lane): Promise<string> {
-  if (!hasProgram(FIREFOX)) return "left out: firefox-esr is not on this machine (apt-get install firefox-esr)";
-  const lead_id = await lane.pushed("RTC", { limits: PATIENT });
-  const firefox = await startFirefox(FIREFOX, await lane.link(lead_id));
-  try {
-    const { page, version } = firefox;
-    await page.click("#start");
-    await page.until("words", `/order\\?|loudspeaker/.test(document.body.textContent)`, WAIT_MS);
-    if ((await page.text("#status")).includes("No loudspeaker"))
-      return `${version} has no loudspeaker on this machine: the page says so`;
-    await page.until("the microphone", `document.querySelector("#level").value > 0`, WAIT_MS);
-    const heard = await until(
-      "the question to be heard",
-      async () => {
-        const words = decodeSpeech(await page.played(), BROWSER_RATE);
-        return words.includes("order?") ? words : undefined;
-      },
-      WAIT_MS,
-      POLL_MS,
-    );
-    await page.click("#end");
-    await page.until("the end", `document.querySelector("#status").textContent.includes("ended")`, WAIT_MS);
-    assert.equal((await lane.finished(lead_id)).metaData["call_ended_by"], "customer");
-    return `${version}; the page played "${heard}"`;
-  } finally {
-    await firefox.close();
-  }
 }
 
 /** The page by keyboard alone, on small screens, and as axe judges it, before and while one talks. */
@@ -185,6 +150,5 @@ export const CONVERSATIONS: readonly Scene[] = [
   { name: "conversation with a realtime model", isShort: false, run: held("realtime") },
   { name: "RTC_STREAM by HTTP and by the SDK", isShort: false, run: led },
   { name: "embedded in another page", isShort: false, run: embedded },
-  { name: "Firefox", isShort: false, run: inFirefox },
   { name: "keyboard, phone, WCAG AA", isShort: false, run: usable },
 ];

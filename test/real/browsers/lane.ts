@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startChromium, type Chromium, type ChromiumOptions, type Page } from "../../../local/real/browser/chromium.ts";
 import { CHROMIUM_VARIABLE } from "../../../local/real/browser/browser.ts";
-import { BROWSER_RATE } from "../../../local/real/browser/page.ts";
+import { BROWSER_RATE, type EvaluatedPage } from "../../../local/real/browser/page.ts";
 import { startProduct, type Product } from "../../../local/harness/product.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { decodeSpeech, encodeSpeech } from "../../../local/speech/modem.ts";
@@ -64,7 +64,7 @@ function microphoneOf(says: string | undefined): Int16Array {
 export const heardBy = async (page: Page): Promise<string> => decodeSpeech(await page.played(), BROWSER_RATE);
 
 /** Waits until a page shows a text. */
-export const shows = (page: Page, selector: string, text: string, limitMs = WAIT_MS): Promise<void> =>
+export const shows = (page: EvaluatedPage, selector: string, text: string, limitMs = WAIT_MS): Promise<void> =>
   page.until(
     `${selector} to show "${text}"`,
     `document.querySelector(${JSON.stringify(selector)}).textContent.includes(${JSON.stringify(text)})`,

@@ -1,6 +1,7 @@
 import pLimit from "p-limit";
 import { parseArgs } from "node:util";
 import { CONVERSATIONS } from "./conversations.ts";
+import { FIREFOX_SCENES } from "./firefox-scenes.ts";
 import { FAULTS } from "./faults.ts";
 import { VISITORS } from "./visitors.ts";
 import { startLane, type Lane } from "./lane.ts";
@@ -33,7 +34,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const lane = await startLane(values.folder, values.split);
-const scenes = [...FAULTS, ...CONVERSATIONS, ...VISITORS, ...ROOM_FAULTS].filter(
+const scenes = [...FAULTS, ...CONVERSATIONS, ...FIREFOX_SCENES, ...VISITORS, ...ROOM_FAULTS].filter(
   ({ name, isShort, only = lane.transport }) =>
     only === lane.transport &&
     (isShort || !values.short) &&
