@@ -100,7 +100,7 @@ export interface LeadDoc {
   expiry_from?: Date;
   /** The number of its last event; absent: it had none since this version. */
   event_seq?: number;
-  /** Its last events, which are not in the log yet (services/leads/events/publisher.ts), and since when; absent: there are none. */
+  /** Its last events, of which all or some may be in the log (services/leads/events/publisher.ts), and the time of the last write that made some; absent: all are there. */
   outbox?: OutboxEntry[];
   outbox_at?: Date;
   /** The lead's transitions, oldest first, the newest 200; read by the timeline only. */

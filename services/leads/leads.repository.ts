@@ -102,11 +102,11 @@ const MARK_BYTES = 9;
 /** What a list shows. */
 const SUMMARY = { payload: 0, meta: 0, history: 0, outbox: 0 } as const;
 
-/** The repository over a mongoose model. Every filter value is a plain string, number or date put there by us. `onEvents` runs after writes that made events. */
+/** The repository over a mongoose model. Every filter value is a plain string, number or date put there by us. `onEvents` runs after writes that made events, with the ids of their leads. */
 export const leadsRepository = (
   model: Model<LeadDoc>,
   ids: Pick<Ids, "base64url">,
-  onEvents: () => void = () => undefined,
+  onEvents: (lead_ids: readonly string[]) => void = () => undefined,
 ): LeadsRepository => ({
   ...writes(model, ids, onEvents),
   ...outboxRepository(model),
@@ -123,27 +123,28 @@ const endsOf = (refs: readonly string[]) => ({
   "call_end.ref": { $in: [...refs] },
 });
 
-function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">, onEvents: () => void) {
+/** The leads that have events by these transitions. */
+const withEvents = (transitions: readonly LeadTransition[]): string[] =>
+  transitions.flatMap(({ filter, events }) => (events.length > 0 ? String(filter["_id"]) : []));
+
+function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">, onEvents: (lead_ids: readonly string[]) => void) {
   const mark = (): string => ids.base64url(MARK_BYTES);
   const guarded = new GuardedCollection<LeadDoc, LeadState>(model, { mark, projection: LEAD_STATE });
   const claims = new GuardedCollection<LeadDoc, ClaimedDoc>(model, { mark, projection: CLAIMED });
   const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => insertEach(model, leads);
   const insertOne = batched(insertMany, { maxItems: INSERTS_PER_BATCH });
   /** Also after a write that failed: it may have been made. */
-  const telling = <T>(events: boolean, write: Promise<T>): Promise<T> => (events ? write.finally(onEvents) : write);
+  const telling = <T>(lead_ids: readonly string[], write: Promise<T>): Promise<T> =>
+    lead_ids.length > 0 ? write.finally(() => onEvents(lead_ids)) : write;
   return {
     insert: (leads) =>
       telling(
-        leads.length > 0,
+        leads.map(({ _id }) => _id),
         leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads),
       ),
-    transition: (t) => telling(t.events.length > 0, guarded.transition(carrying(t))),
-    transitionMany: (some) =>
-      telling(
-        some.some((t) => t.events.length > 0),
-        guarded.transitionMany(some.map(carrying)),
-      ),
-    claimMany: (some) => telling(true, claims.transitionMany(some.map(carrying))),
+    transition: (t) => telling(withEvents([t]), guarded.transition(carrying(t))),
+    transitionMany: (some) => telling(withEvents(some), guarded.transitionMany(some.map(carrying))),
+    claimMany: (some) => telling(withEvents(some), claims.transitionMany(some.map(carrying))),
     async eventsEnqueued(lead_ids) {
       await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } });
     },

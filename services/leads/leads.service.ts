@@ -33,7 +33,7 @@ export default service(
     const deps = {
       ...service,
       downloads: queries.recentDownloads(),
-      leads: leadsRepository(model, service.ids, () => events.owed(sweeps)),
+      leads: leadsRepository(model, service.ids, (lead_ids) => events.owed(sweeps, lead_ids)),
       keys: pushKeysRepository(service.store().model("push_keys", pushKeySchema)),
       onCallEndOwed: () => sweeps?.callEnds.nudge(),
       onFaultOver: (code: string) => void over.add(code),

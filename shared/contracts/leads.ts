@@ -1,5 +1,5 @@
 import { action, described, E164, Id, IsoTime, Json, Nullable, Strict, Text, Type, UpTo, Uuid } from "./define.ts";
-import { eventActions } from "./events/event-actions.ts";
+import { eventActions, MAX_LEADS_OWED } from "./events/event-actions.ts";
 import { AttemptFacts, CostItem, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./records/recording-states.ts";
@@ -248,8 +248,8 @@ export const leads = {
     /** A lead waits: pushed, released or due for a retry. */
     "lead.queued": Type.Object({ lead_id: Uuid, queue: Type.Optional(UpTo(110)), due_at: Nullable(IsoTime) }),
     "lead.finished": Type.Object({ lead_id: Uuid, outcome: UpTo(64) }),
-    /** A lead has events that are not in the log yet; to whoever publishes. */
-    "events.owed": Type.Object({}),
+    /** These leads have events that are not in the log yet, or, without ids, some have; to whoever publishes. */
+    "events.owed": Type.Object({ lead_ids: Type.Optional(Type.Array(Uuid, { maxItems: MAX_LEADS_OWED })) }),
     /** There are further events in the log, up to this position. */
     "events.published": Type.Object({ position: Type.Integer() }),
   },

@@ -25,8 +25,8 @@ export interface EventPart {
   events: EventLog;
   cursors: EventCursors;
   actions(leads: LeadsRepository): Handlers<"leads", "events" | "listEvents" | "eventsAfter">;
-  /** A lead of this process has events. */
-  owed(passes: Passes | null): void;
+  /** These leads of this process have events. */
+  owed(passes: Passes | null, lead_ids: readonly string[]): void;
   /** What it hears. */
   hears(passes: () => Passes | null): NonNullable<Implementation<"leads">["events"]>;
   /** Gives back what this process has of it. */
@@ -50,14 +50,14 @@ export function eventPart(service: ServiceDeps, model: Model<LeadDoc>): EventPar
       listEvents: (p) => listEvents({ events }, p),
       eventsAfter: (p) => eventsAfter({ events }, p),
     }),
-    owed(passes) {
-      publisher.owed(true);
+    owed(passes, lead_ids) {
+      publisher.owed(lead_ids);
       passes?.events.nudge();
     },
     hears: (passes) => ({
       "events.published": () => passes()?.feed?.nudge(),
-      "events.owed": () => {
-        publisher.owed(false);
+      "events.owed": ({ lead_ids }) => {
+        publisher.told(lead_ids);
         passes()?.events.nudge();
       },
     }),

@@ -1,16 +1,24 @@
 import type { Model } from "mongoose";
-import { updateEach } from "../../../shared/database/write-batches.ts";
+import { repeatGivenUp } from "../../../shared/database/write-batches.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import type { OwingLead } from "./published-event.ts";
 
+/** A lead that has an outbox, and the number of the last event in it. */
+export type FilledOutbox = Pick<LeadDoc, "_id" | "event_seq">;
+
 /** The outboxes of the collection `leads`. */
 export interface OutboxRepository {
-  /** Leads with events that are not in the log, or were not found to be there, those first that have had them for longest. */
+  /** Leads with an outbox, those first that had an event longest ago. */
   owingEvents(limit: number): Promise<OwingLead[]>;
+  /** Those of these leads that have an outbox. */
+  outboxesOf(lead_ids: readonly string[]): Promise<OwingLead[]>;
+  /** Leads with an outbox whose last events are of this time, those first that had them longest ago. */
+  filledOutboxes(of: { since: Date } | { before: Date }, limit: number): Promise<FilledOutbox[]>;
   /** Empties the outboxes of these leads, whose events are in the log; not that of a lead with a further event since. How many were emptied. */
-  emptyOutboxes(leads: readonly OwingLead[]): Promise<number>;
+  emptyOutboxes(leads: readonly FilledOutbox[]): Promise<number>;
 }
 
+const FILLED: Record<keyof FilledOutbox, 1> = { _id: 1, event_seq: 1 };
 const OWING: Record<keyof OwingLead, 1> = {
   _id: 1,
   reseller_id: 1,
@@ -29,6 +37,14 @@ const OWING: Record<keyof OwingLead, 1> = {
 /** Every outbox was filled after it: a range, which the index of leads with one serves. */
 const EVER = new Date(0);
 
+/** Ids of leads by the number of their last event, in order: a write of several documents takes them in one order, whoever asks. */
+function byLastEvent(leads: readonly FilledOutbox[]): Map<number | null, string[]> {
+  const groups = new Map<number | null, string[]>();
+  for (const { _id, event_seq = null } of leads) groups.set(event_seq, [...(groups.get(event_seq) ?? []), _id]);
+  for (const ids of groups.values()) ids.sort();
+  return groups;
+}
+
 /** The repository over the model. */
 export const outboxRepository = (model: Model<LeadDoc>): OutboxRepository => ({
   owingEvents: (limit) =>
@@ -37,12 +53,22 @@ export const outboxRepository = (model: Model<LeadDoc>): OutboxRepository => ({
       .sort({ outbox_at: 1 })
       .limit(limit)
       .lean<OwingLead[]>(),
-  emptyOutboxes: (leads) =>
-    updateEach(
-      model,
-      leads.map(({ _id, event_seq }) => ({
-        filter: { _id, event_seq: event_seq ?? null },
-        update: { $unset: { outbox: 1, outbox_at: 1 } },
-      })),
-    ),
+  outboxesOf: (lead_ids) =>
+    model.find({ _id: { $in: [...lead_ids] }, outbox_at: { $exists: true } }, OWING).lean<OwingLead[]>(),
+  filledOutboxes: (of, limit) =>
+    model
+      .find({ outbox_at: "since" in of ? { $gte: of.since } : { $gt: EVER, $lt: of.before } }, FILLED)
+      .sort({ outbox_at: 1 })
+      .limit(limit)
+      .lean<FilledOutbox[]>(),
+  async emptyOutboxes(leads) {
+    let emptied = 0;
+    // leads with as many events share a statement: one each would be as many writes as there are leads
+    for (const [event_seq, ids] of byLastEvent(leads)) {
+      const filter = { _id: { $in: ids }, event_seq };
+      emptied += (await repeatGivenUp(() => model.updateMany(filter, { $unset: { outbox: 1, outbox_at: 1 } })))
+        .matchedCount;
+    }
+    return emptied;
+  },
 });

@@ -1,14 +1,24 @@
 import { cursorOwner, type CursorOwner, type OwnerDeps } from "../../../shared/database/event-cursor.ts";
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import { MAX_LEADS_OWED } from "../../../shared/contracts/events/event-actions.ts";
+import { plusMs } from "../../../shared/time/clock.ts";
 import type { EventLog } from "./event-log.repository.ts";
 import type { OutboxRepository } from "./outbox.repository.ts";
-import { outboxOf, placed } from "./published-event.ts";
+import { outboxOf, placed, type OwingLead } from "./published-event.ts";
 
 /** Leads whose events are published in one pass. */
 const BATCH = 200;
-
 /** Passes of the publisher begin at least this far apart: events of one moment share a write. */
 export const PUBLISH_GAP_MS = 20;
+/** How often leads are looked for that nobody told of, back to a little before the last time: clocks differ, and writes take their time. */
+export const LOOK_MS = 5000;
+const OVERLAP_MS = 2000;
+/** An outbox is emptied when its last event is this old: most leads have gone their whole road by then, and are written once for it. */
+export const EMPTY_AFTER_MS = 60_000;
+/** Most leads that a look reads, and most that are remembered as told or as published: of further ones the database is asked. */
+const MAX_LOOKED = 5000;
+const MAX_DUE = 20_000;
+const MAX_PUBLISHED = 200_000;
 
 /** What publishing needs. */
 export interface PublisherDeps extends OwnerDeps, Pick<ServiceDeps, "bus" | "env"> {
@@ -18,62 +28,176 @@ export interface PublisherDeps extends OwnerDeps, Pick<ServiceDeps, "bus" | "env
 
 /** Copies the events of outboxes into the log. */
 export interface Publisher {
-  /** One pass. True when there were as many leads as one pass takes, or another process has come between. */
+  /** One pass. True when there is more to do at once. */
   pass(): Promise<boolean>;
-  /** A lead has events: of this process (`here`), or of another. */
-  owed(here: boolean): void;
+  /** These leads of this process have events. */
+  owed(lead_ids: readonly string[]): void;
+  /** Another process says that these leads have, or, without their ids, that some have. */
+  told(lead_ids: readonly string[] | undefined): void;
   leave(): Promise<void>;
 }
 
-/** A position that is to be read from the log. */
-const UNKNOWN = -1;
+/** What the publisher remembers. All of it can be forgotten: it is in the database, too. */
+interface Memory {
+  /** The last position of the log; null: to be read. */
+  last: number | null;
+  /** Leads that are filled, as far as is known, and the number of the last event of each that is in the log. */
+  published: Map<string, number>;
+  /** Leads that have events: of this process, and of others that told us. */
+  own: Set<string>;
+  others: Set<string>;
+  /** There may be any number of leads that nobody told us of: all that have an outbox are read, and emptied at once. */
+  behind: boolean;
+  /** When leads were looked for that nobody told of, and when they are next. */
+  looked: Date;
+  nextLookMs: number;
+}
+
+/** Forgets what may have become wrong, because another process has published, or a write failed half-way. */
+function forget(memory: Memory): void {
+  memory.last = null;
+  memory.published.clear();
+}
+
+/** Writes the events of these outboxes that are not in the log; false: another process has come between, so that it is to be done again. */
+async function publish(
+  { bus, clock, env, events }: PublisherDeps,
+  owner: CursorOwner,
+  memory: Memory,
+  owing: readonly OwingLead[],
+): Promise<boolean> {
+  const { published } = memory;
+  const owed = owing.flatMap(outboxOf);
+  const unsure = owed.filter(({ subject }) => !published.has(subject)).map(({ _id }) => _id);
+  const there = unsure.length === 0 ? new Set<string>() : await events.known(unsure);
+  const fresh = owed.filter(({ _id, subject, seq }) => !there.has(_id) && seq > (published.get(subject) ?? 0));
+  // the log may have expired, and end before the cursor
+  const after = memory.last ?? Math.max(owner.position(), await events.last());
+  if (fresh.length > 0) {
+    memory.last = null;
+    if (!(await events.append(placed(fresh, after, clock.now(), env.EVENTS_RETENTION_DAYS)))) {
+      forget(memory);
+      return false;
+    }
+    bus.broadcast("events.published", { position: after + fresh.length });
+  }
+  memory.last = after + fresh.length;
+  owner.moveTo(memory.last);
+  if (published.size > MAX_PUBLISHED) published.clear();
+  for (const { _id, event_seq } of owing) published.set(_id, event_seq ?? 0);
+  return true;
+}
+
+/** Publishes all that is in outboxes, and empties them; true: there is more. */
+async function catchUp(deps: PublisherDeps, owner: CursorOwner, memory: Memory): Promise<boolean> {
+  const began = deps.clock.now();
+  const owing = await deps.leads.owingEvents(BATCH);
+  if (!(await publish(deps, owner, memory, owing))) return true;
+  // a lead that has moved on meanwhile keeps its outbox, of which the beginning is in the log
+  const emptied = owing.length === 0 ? 0 : await deps.leads.emptyOutboxes(owing);
+  for (const { _id } of owing) memory.published.delete(_id);
+  memory.behind = owing.length === BATCH || emptied < owing.length;
+  memory.looked = began;
+  return memory.behind;
+}
+
+/** Looks for leads that nobody told of, and empties outboxes whose events have long been published. */
+async function look({ clock, leads }: PublisherDeps, memory: Memory): Promise<void> {
+  const { others, published } = memory;
+  const now = clock.now();
+  memory.nextLookMs = clock.monotonicMs() + LOOK_MS;
+  const [recent, old] = await Promise.all([
+    leads.filledOutboxes({ since: plusMs(memory.looked, -OVERLAP_MS) }, MAX_LOOKED),
+    leads.filledOutboxes({ before: plusMs(now, -EMPTY_AFTER_MS) }, MAX_LOOKED),
+  ]);
+  memory.looked = now;
+  memory.behind = recent.length === MAX_LOOKED || old.length === MAX_LOOKED;
+  const isPublished = ({ _id, event_seq = 0 }: (typeof old)[number]): boolean => published.get(_id) === event_seq;
+  for (const lead of [...recent, ...old]) if (!isPublished(lead)) others.add(lead._id);
+  const done = old.filter(isPublished);
+  if (done.length > 0) await leads.emptyOutboxes(done);
+  for (const { _id } of done) published.delete(_id);
+}
+
+/** Takes as many of these sets as one pass publishes. */
+function takeFrom(sets: readonly Set<string>[]): string[] {
+  const taken: string[] = [];
+  for (const ids of sets)
+    for (const id of ids) {
+      if (taken.length === BATCH) return taken;
+      taken.push(id);
+      ids.delete(id);
+    }
+  return taken;
+}
+
+/** Publishes what is due; true: there is more. */
+async function publishDue(deps: PublisherDeps, owner: CursorOwner, memory: Memory): Promise<boolean> {
+  const { own, others } = memory;
+  const taken = takeFrom([own, others]);
+  if (taken.length === 0) return false;
+  let done = false;
+  try {
+    done = await publish(deps, owner, memory, await deps.leads.outboxesOf(taken));
+  } finally {
+    // should the cursor be another's by then, that one is to hear of them
+    if (!done) for (const id of taken) own.add(id);
+  }
+  return own.size + others.size > 0;
+}
 
 /**
  * The publisher of this process. Of all processes one owns the cursor and publishes; the others tell it of theirs. Where two meet, because one had stood still for longer than its lease, the log
  * takes each position and each event once: whoever comes second starts again from what is there. So nothing is lost, repeated or out of order, whenever a process dies.
+ *
+ * Emptying an outbox is a write of the lead, so it is put off until the lead has no news any more; until then the publisher remembers what of it is in the log, and asks the log where
+ * it does not. A process that takes over publishes and empties all that is there first.
  */
 export function createPublisher(deps: PublisherDeps): Publisher {
-  /** The last position; unknown: what of the outboxes is in the log already is to be looked up, too. */
-  let last = UNKNOWN;
-  let toTell = false;
+  const { bus, clock } = deps;
+  const memory: Memory = {
+    last: null,
+    published: new Map(),
+    own: new Set(),
+    others: new Set(),
+    behind: true,
+    looked: clock.now(),
+    nextLookMs: -Infinity,
+  };
   const owner: CursorOwner = cursorOwner(deps, { area: "events", name: "publisher" }, () => {
-    last = UNKNOWN;
+    memory.behind = true;
+    forget(memory);
   });
 
-  async function publish(): Promise<boolean> {
-    const { bus, clock, env, events, leads } = deps;
-    const known = last === UNKNOWN;
-    const owing = await leads.owingEvents(BATCH);
-    if (owing.length === 0) return false;
-    const owed = owing.flatMap(outboxOf);
-    const there = known ? await events.known(owed.map(({ _id }) => _id)) : new Set<string>();
-    const fresh = owed.filter(({ _id }) => !there.has(_id));
-    // the log may have expired, and end before the cursor
-    const after = known ? Math.max(owner.position(), await events.last()) : last;
-    last = UNKNOWN;
-    if (fresh.length > 0 && !(await events.append(placed(fresh, after, clock.now(), env.EVENTS_RETENTION_DAYS))))
-      return true;
-    const position = after + fresh.length;
-    owner.moveTo(position);
-    if (fresh.length > 0) bus.broadcast("events.published", { position });
-    const emptied = await leads.emptyOutboxes(owing);
-    // a lead that has moved on meanwhile keeps its outbox, of which the beginning is in the log
-    if (emptied === owing.length) last = position;
-    return owing.length === BATCH || emptied < owing.length;
+  /** Tells whoever publishes of the leads of this process. */
+  function tell(): void {
+    const ids = [...memory.own];
+    memory.own.clear();
+    memory.others.clear();
+    for (let i = 0; i < ids.length; i += MAX_LEADS_OWED)
+      bus.broadcast("events.owed", { lead_ids: ids.slice(i, i + MAX_LEADS_OWED) });
+  }
+  function add(to: Set<string>, lead_ids: readonly string[]): void {
+    for (const id of lead_ids) to.add(id);
+    if (to.size <= MAX_DUE) return;
+    to.clear();
+    memory.behind = true;
   }
 
   return {
     async pass() {
-      if (await owner.has()) {
-        toTell = false;
-        return publish();
+      if (!(await owner.has())) {
+        tell();
+        return false;
       }
-      if (toTell) deps.bus.broadcast("events.owed", {});
-      toTell = false;
-      return false;
+      if (memory.behind) return catchUp(deps, owner, memory);
+      if (clock.monotonicMs() >= memory.nextLookMs) await look(deps, memory);
+      return (await publishDue(deps, owner, memory)) || memory.behind;
     },
-    owed(here) {
-      toTell ||= here;
+    owed: (lead_ids) => add(memory.own, lead_ids),
+    told(lead_ids) {
+      if (lead_ids === undefined) memory.nextLookMs = -Infinity;
+      add(memory.others, lead_ids ?? []);
     },
     leave: () => owner.leave(),
   };

@@ -5,6 +5,8 @@ import { CloudEvent } from "./event-type.ts";
 
 /** Most events of a page. */
 export const MAX_EVENTS_PAGE = 500;
+/** Most leads that one hint names. */
+export const MAX_LEADS_OWED = 1000;
 /** Longest cursor of events: a decimal number. */
 const MAX_CURSOR = 16;
 

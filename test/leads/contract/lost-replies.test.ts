@@ -47,7 +47,10 @@ async function due() {
   const { lead_call_tracker_id: lead_id } = await at.push();
   await at.clock.advance(30_000);
   // its first event is published, and nothing is until time goes on
-  await until("an empty outbox", async () => (await lead(lead_id)).outbox === undefined || undefined);
+  await until(
+    "its event in the log",
+    async () => (await at.db.collection("lead_events").countDocuments({ subject: lead_id })) === 1 || undefined,
+  );
   return { lead_id, due_at: (await lead(lead_id)).due_at!.toISOString(), claim_no: 0 };
 }
 async function claimed() {

@@ -7,7 +7,7 @@ const PATIENCE_MS = 240_000;
 const SEEDS = Array.from({ length: IS_LONG_FORM ? 16 : 6 }, (_, i) => i + 1);
 /** Two writers meet only where there is room for several calls at once, and then seldom: the storms in which they do. */
 const MEETINGS: Readonly<Record<string, { calls: number; seeds: number[] }>> = {
-  "ledger-without-revision": { calls: 3, seeds: [16, 19] },
+  "ledger-without-revision": { calls: 3, seeds: [4, 5] },
 };
 let fleet: Fleet;
 beforeAll(() => {
