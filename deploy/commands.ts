@@ -17,6 +17,14 @@ export const MIGRATE = command({
   },
 });
 
+/** `npm run restore:park`. */
+export const PARK_RESTORED = command({
+  name: "restore:park",
+  about:
+    "Parks every unfinished lead of a database that was restored from a copy, before any process starts: it may have been called since that copy was made. POST /leads/resume lets it be called.",
+  options: {},
+});
+
 /** `npm run nats:users`. */
 export const NATS_USERS = command({
   name: "nats:users",

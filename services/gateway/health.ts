@@ -1,6 +1,7 @@
 import type { ActionName, Bus, EventOf } from "../../shared/bus/bus.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { ClockSource } from "../../shared/time/store-clock.ts";
+import { RESTORED } from "../../shared/contracts/records/lead.ts";
 import { CATALOGUE, codeOf } from "../../shared/errors.ts";
 import type { Row } from "./routes/row.ts";
 
@@ -60,7 +61,11 @@ async function checkParkedLeads(bus: Bus): Promise<Check[]> {
   try {
     const { count, code } = await bus.call("leads.parked", {}, { timeout_ms: PROBE_MS });
     if (!(count > 0)) return [{ ...check, ok: true }];
-    const reason = `${count} ${count === 1 ? "lead is" : "leads are"} parked: attempts stop at a technical fault before dialling, mostly ${code ?? "INTERNAL"}; see GET /leads?parked=true and explain`;
+    const why =
+      code === RESTORED
+        ? "the database was restored from a copy, and they may have been called since; they wait until somebody resumes them"
+        : `attempts stop at a technical fault before dialling, mostly ${code ?? "INTERNAL"}`;
+    const reason = `${count} ${count === 1 ? "lead is" : "leads are"} parked: ${why}; see GET /leads?parked=true and explain`;
     return [{ ...check, ok: false, reason }];
   } catch {
     return [];

@@ -47,6 +47,8 @@ export interface Faults {
   code: string;
   since: Date;
   parked_at?: Date;
+  /** Of a lead that is parked because the database was restored: when it was due; absent: it was in an attempt. */
+  due_at?: Date;
 }
 
 /**

@@ -27,7 +27,7 @@ export type BriefDoc = Pick<LeadDoc, "_id" | "status"> & Owing;
 export type OwedDoc = LeadState & Pick<LeadDoc, "meta">;
 
 /** What resuming needs to know. */
-export type RestingDoc = Pick<LeadDoc, "_id" | "due_at">;
+export type RestingDoc = Pick<LeadDoc, "_id" | "due_at" | "created_at" | "aged_from" | "faults">;
 /** Which parked leads are sought. */
 export interface RestingFilter {
   lead_ids?: readonly string[];
@@ -242,7 +242,7 @@ function parkedReads(model: Model<LeadDoc>) {
               },
             ],
           },
-          { due_at: 1 },
+          { due_at: 1, created_at: 1, aged_from: 1, faults: 1 },
         )
         .sort({ "faults.parked_at": 1 })
         .limit(limit)

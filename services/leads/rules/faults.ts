@@ -42,6 +42,15 @@ export function notParked(lead: Aged, now: Date): Record<string, unknown> {
   return { faults: { count, code, since }, aged_from, expiry_from: aged_from };
 }
 
+/** Its technical faults are over: it ages again. */
+export const withoutFaults = (lead: Aged, now: Date): { $set: Record<string, unknown>; $unset: Record<string, 1> } => {
+  const aged_from = agedFrom(lead, now);
+  return {
+    $set: aged_from === null ? {} : { aged_from, expiry_from: aged_from },
+    $unset: lead.faults === undefined ? {} : { faults: 1 },
+  };
+};
+
 /** Where the age of a lead begins that does not expire. */
 export const NEVER_AGES = new Date("9999-12-31T00:00:00.000Z");
 

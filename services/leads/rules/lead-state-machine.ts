@@ -2,9 +2,17 @@ import { callRef } from "../../../shared/ids.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { AttemptSnapshot, Faults, LeadDoc, LeadState, Owing } from "../leads.model.ts";
 import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
-import { agedFrom, NEVER_AGES, notParked, type Aged } from "./faults.ts";
+import { NEVER_AGES, notParked, withoutFaults, type Aged } from "./faults.ts";
 import * as event from "./lead-events.ts";
-import { historyEntry, leasedBy, WAITING, type Lease, type LeadTransition, type SeenLead } from "./lead-transition.ts";
+import {
+  historyEntry,
+  leasedBy,
+  restored,
+  WAITING,
+  type Lease,
+  type LeadTransition,
+  type SeenLead,
+} from "./lead-transition.ts";
 import { queueOf, type Queued } from "./queue-names.ts";
 
 export { answer, refuseAbort, renewLease, resume, takeOver } from "./lead-transition.ts";
@@ -18,15 +26,6 @@ const finishedFields = (lead: Owing, outcome: string, now: Date): Record<string,
   held: null,
   ...(typeof lead.payload?.reporting_webhook_url === "string" ? { report_due_at: now } : {}),
 });
-
-/** Its technical faults are over: it ages again. */
-const withoutFaults = (lead: Aged, now: Date): { $set: Record<string, unknown>; $unset: Record<string, 1> } => {
-  const aged_from = agedFrom(lead, now);
-  return {
-    $set: aged_from === null ? {} : { aged_from, expiry_from: aged_from },
-    $unset: lead.faults === undefined ? {} : { faults: 1 },
-  };
-};
 
 /** The wish to end the attempt's call, in the very write that ends the attempt. */
 const owedEnd = ({ lead_id, claim_no }: Lease, end_call: boolean, now: Date): Record<string, unknown> =>
@@ -288,3 +287,10 @@ export const abort = (
   },
   events: event.aborted(now, cancellation.by),
 });
+
+/** BACKLOG|RETRY|PROCESSING -> BACKLOG|RETRY, parked until somebody resumes it: the database was restored. An attempt under way counts, for it may have rung. */
+export function parkRestored(lead: LeadState, now: Date): LeadTransition {
+  const { filter, update, events } = restored(lead, now);
+  const status = lead.attempt_count > 0 ? "RETRY" : "BACKLOG";
+  return { filter, update: { ...update, $set: { ...update.$set, status } }, events };
+}

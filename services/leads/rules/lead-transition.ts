@@ -1,7 +1,8 @@
-import type { HistoryEntry, LeadDoc, OutboxEntry } from "../leads.model.ts";
-import type { LeadStatus } from "../../../shared/contracts/records/lead.ts";
-import { IS_PARKED } from "./faults.ts";
-import { answered, queued } from "./lead-events.ts";
+import type { Faults, HistoryEntry, LeadDoc, LeadState, OutboxEntry } from "../leads.model.ts";
+import { RESTORED, type LeadStatus } from "../../../shared/contracts/records/lead.ts";
+import { agedFrom, IS_PARKED, NEVER_AGES, type Aged } from "./faults.ts";
+import { answered, parked, queued } from "./lead-events.ts";
+import { queueOf } from "./queue-names.ts";
 
 /** What a transition adds to the lead's history. */
 interface HistoryPush {
@@ -97,15 +98,61 @@ export const refuseAbort = (
   events: [],
 });
 
-/** BACKLOG|RETRY -> same, parked and due now. Guard: it is parked, `due_at` as seen. */
-export const resume = (lead: Pick<LeadDoc, "_id" | "due_at">, by: string, now: Date): LeadTransition => ({
-  filter: { _id: lead._id, status: WAITING, due_at: lead.due_at ?? null, "faults.parked_at": IS_PARKED },
-  update: {
-    $set: { due_at: now, held: null, updated_at: now },
-    ...historyEntry("resumed", now, { by }),
-  },
-  events: [queued(now, "resumed", now)],
-});
+/**
+ * BACKLOG|RETRY -> same, parked and due now. Guard: it is parked, `due_at` as seen. One that was parked for a restore is parked no longer: nothing else keeps it from
+ * being called, and it is due when it was.
+ */
+export function resume(lead: Resting, by: string, now: Date): LeadTransition {
+  const restored = lead.faults?.code === RESTORED;
+  const { due_at: was = now } = (restored && lead.faults) || {};
+  const due_at = was > now ? was : now;
+  const aged_from = restored ? agedFrom(lead, now) : null;
+  return {
+    filter: { _id: lead._id, status: WAITING, due_at: lead.due_at ?? null, "faults.parked_at": IS_PARKED },
+    update: {
+      $set: {
+        due_at,
+        held: null,
+        updated_at: now,
+        ...(aged_from === null ? {} : { aged_from, expiry_from: aged_from }),
+      },
+      ...(restored ? { $unset: { faults: 1 } } : {}),
+      ...historyEntry("resumed", now, { by }),
+    },
+    events: [queued(now, "resumed", due_at)],
+  };
+}
+
+/** What of a parked lead resuming needs. */
+type Resting = Pick<LeadDoc, "_id" | "due_at"> & Aged;
+
+/** As many claims a lead may have had between the copy of the database and its restore: call references, fences and recordings of attempts that the copy knows nothing of are not used again. */
+const CLAIMS_UNKNOWN = 1000;
+
+/** Parks a lead of a restored database, in the state that lead-state-machine.ts gives it: it is not due and does not age until somebody resumes it. */
+export function restored(lead: LeadState, now: Date): LeadTransition {
+  const { _id, claim_no, due_at } = lead;
+  const faults: Faults = { count: 1, code: RESTORED, since: now, parked_at: now, ...(due_at ? { due_at } : {}) };
+  const aged_from = agedFrom(lead, now);
+  return {
+    filter: { _id, status: lead.status, claim_no, due_at: due_at ?? null },
+    update: {
+      $set: {
+        queue: queueOf(lead),
+        due_at: NEVER_AGES,
+        faults,
+        expiry_from: NEVER_AGES,
+        ...(aged_from === null ? {} : { aged_from }),
+        held: { why: "restored", until: NEVER_AGES, since: now },
+        updated_at: now,
+      },
+      $inc: { claim_no: CLAIMS_UNKNOWN },
+      $unset: { lease_until: 1 },
+      ...historyEntry("given_back", now, { claim_no, why: "restored", until: NEVER_AGES.toISOString(), parked: true }),
+    },
+    events: [queued(now, "released", NEVER_AGES, "restored"), parked(now, faults, NEVER_AGES)],
+  };
+}
 
 /** Facts that arrive early or late; status is never touched. `details` is what the history keeps of them. `later`: only where another attempt has begun since. */
 export const annotate = (

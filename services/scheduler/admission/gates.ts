@@ -1,7 +1,7 @@
 import type { Plan } from "../../../shared/contracts/config.ts";
 import type { ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import { CALLEE_BUSY, FORMER_CALL_OPEN, type GateName } from "../../../shared/contracts/records/explanation.ts";
-import { DIALLED_MODES, type WaitingLead } from "../../../shared/contracts/records/lead.ts";
+import { DIALLED_MODES, RESTORED, type WaitingLead } from "../../../shared/contracts/records/lead.ts";
 import type { ResultOf } from "../../../shared/bus/bus.ts";
 import { zonesOf } from "../../../shared/numbering/callee-zones.ts";
 import { destinationIssue, type Allowed } from "../../../shared/numbering/destination.ts";
@@ -209,6 +209,12 @@ function parkedRuling({ faults, due_at }: GateLead, at: Date): Ruling {
             ...faults,
           },
         );
+  if (faults.code === RESTORED)
+    return hold(
+      `The lead is parked since ${faults.parked_at}: the database was restored from a copy, and the lead may have been called since that copy was made. It waits until somebody resumes it.`,
+      null,
+      { ...faults },
+    );
   const why = `The lead is parked since ${faults.parked_at}: ${faults.count} attempts in a row stopped at a technical fault before dialling, the last at ${faults.code}.`;
   const until = due_at === null ? null : new Date(due_at);
   if (until !== null && until <= at) return pass(`${why} It is tried again now.`, { ...faults });

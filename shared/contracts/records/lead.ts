@@ -133,6 +133,9 @@ export type LeadSummary = Static<typeof LeadSummary>;
 export const Held = Type.Object({ why: Type.String(), until: IsoTime, since: IsoTime });
 export type Held = Static<typeof Held>;
 
+/** `faults.code` of a lead that is parked because the database was restored from a copy: it may have been called since that copy was made. It waits until somebody resumes it. */
+export const RESTORED = "RESTORED";
+
 /** Technical faults that released the lead's attempts, one after the other. `since`: the first of them; `parked_at`: there were so many that the lead is parked: tried less and less often, while
  *  it does not age. */
 export const Faults = Type.Object({
