@@ -16,11 +16,11 @@ const FLAGS = [
   "--no-first-run",
   "--disable-gpu",
   "--disable-dev-shm-usage",
-  "--use-fake-ui-for-media-stream",
-  "--use-fake-device-for-media-stream",
   "--autoplay-policy=user-gesture-required",
   "--remote-debugging-port=0",
 ];
+/** Nobody is asked for leave. */
+const ALLOWING = "--use-fake-ui-for-media-stream";
 /** A page under a person's hands. */
 export interface Page extends EvaluatedPage {
   /** Clicks as a mouse does, so that the browser takes it for a person's. */
@@ -36,15 +36,20 @@ export interface Page extends EvaluatedPage {
 export interface Chromium {
   version: string;
   open(url: string): Promise<Page>;
+  /** What a person says whom the browser asks for the microphone: for an origin, from now on. */
+  permit(origin: string, setting: "granted" | "denied"): Promise<void>;
   /** Stops all its processes, as a machine that sleeps does, or lets them go on. */
   signal(name: "SIGSTOP" | "SIGCONT"): void;
   close(): Promise<void>;
 }
 
-/** How it is started. `microphone`: what its microphone hears again and again, at BROWSER_RATE. `leads`: other ports that the addresses of pages lead to, "1.2.3.4:5" by "localhost:6". */
+/**
+ * How it is started. `microphone`: what its microphone hears again and again, at BROWSER_RATE, or the environment of its sound card. `asks`: it asks for leave to use it; absent: it does not. `leads`: other ports that the addresses of pages lead to, "1.2.3.4:5" by "localhost:6".
+ */
 export interface ChromiumOptions {
   program: string;
-  microphone: Int16Array;
+  microphone: Int16Array | Readonly<Record<string, string>>;
+  asks?: boolean;
   leads?: Readonly<Record<string, string>>;
   flags?: readonly string[];
 }
@@ -139,17 +144,23 @@ async function openPage(tools: DevTools, url: string): Promise<Page> {
 export async function startChromium({
   program,
   microphone,
+  asks = false,
   leads = {},
   flags = [],
 }: ChromiumOptions): Promise<Chromium> {
   const folder = mkdtempSync(join(tmpdir(), "callagent-chromium-"));
-  const wav = join(folder, "microphone.wav");
-  writeFileSync(wav, writeWav({ rate: BROWSER_RATE, channels: [microphone] }));
+  const fake: string[] = asks ? [] : [ALLOWING];
+  if (microphone instanceof Int16Array) {
+    const wav = join(folder, "microphone.wav");
+    writeFileSync(wav, writeWav({ rate: BROWSER_RATE, channels: [microphone] }));
+    fake.push("--use-fake-device-for-media-stream", `--use-file-for-fake-audio-capture=${wav}`);
+  }
   const rules = Object.entries(leads).map(([from, to]) => `MAP ${from} ${to}`);
-  const own = [`--user-data-dir=${folder}`, `--use-file-for-fake-audio-capture=${wav}`];
+  const own = [`--user-data-dir=${folder}`, ...fake];
   const mapped = rules.length === 0 ? [] : [`--host-resolver-rules=${rules.join(",")}`];
   const child = spawn(program, [...FLAGS, ...own, ...mapped, ...flags, "about:blank"], {
     stdio: ["ignore", "ignore", "pipe"],
+    env: microphone instanceof Int16Array ? process.env : { ...process.env, ...microphone },
     // a process group of its own: stopped, and ended, as a whole
     detached: true,
   });
@@ -161,6 +172,9 @@ export async function startChromium({
   return {
     version: String(product),
     open: (url) => openPage(tools, url),
+    async permit(origin, setting) {
+      await tools.ask("Browser.setPermission", { permission: { name: "microphone" }, setting, origin });
+    },
     signal,
     async close() {
       tools.close();

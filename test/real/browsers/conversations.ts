@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "../../../local/real/browser/chromium.ts";
 import { until } from "../../../local/harness/stage.ts";
-import { agentOf, alike, customerOf, hasSaid, transcriptOf } from "../../fixtures/product/audio-transcripts.ts";
+import { agentOf, customerOf, hasSaid, transcriptOf } from "../../fixtures/product/audio-transcripts.ts";
 import { findings } from "./accessibility.ts";
 import { heardBy, shows, WAIT_MS, type Lane } from "./lane.ts";
 import { websiteOf } from "./visitors.ts";
@@ -31,10 +31,10 @@ const held =
     for (const { role, content } of transcriptOf(lead))
       assert.ok(words.includes(`${role === "user" ? "You" : "Assistant"}${content}`), `page: ${words}`);
     assert.ok(words.includes(`Assistant${QUESTION}`), `page: ${words}`);
-    assert.ok(alike(heard, agentOf(lead)), `played: ${heard}; transcript: ${agentOf(lead)}`);
+    assert.ok(lane.agrees(agentOf(lead), heard), `played: ${heard}; transcript: ${agentOf(lead)}`);
     const recorded = await lane.stage.recording(lead.call_id ?? "");
     assert.ok(hasSaid(recorded.customer, SAYS), `recorded of the customer: ${recorded.customer}`);
-    assert.ok(alike(recorded.agent, heard), `recorded of the agent: ${recorded.agent}; played: ${heard}`);
+    assert.ok(lane.agrees(recorded.agent, heard), `recorded of the agent: ${recorded.agent}; played: ${heard}`);
     await until("the report", () => lane.product.sink.reports.get(lead_id), WAIT_MS, POLL_MS);
     return `${browser.version}; the page played "${heard.slice(0, 45)}…"`;
   };
@@ -69,7 +69,7 @@ async function led(lane: Lane): Promise<string> {
   );
   const all = async (): Promise<string | undefined> => {
     const played = await heardBy(page);
-    return alike(played, "Good morning. How are you?") ? played : undefined;
+    return lane.agrees("Good morning. How are you?", played) ? played : undefined;
   };
   const heard = await until("both to be played", all, WAIT_MS, POLL_MS);
   await page.until("what the person says", `JSON.stringify(session.lines).includes("thanks.")`, WAIT_MS);

@@ -5,14 +5,7 @@ import { startFirefox } from "../../../local/real/browser/firefox.ts";
 import { BROWSER_RATE } from "../../../local/real/browser/page.ts";
 import { hasSoundCard, startSoundCard } from "../../../local/real/browser/sound-card.ts";
 import { decodeSpeech, encodeSpeech } from "../../../local/speech/modem.ts";
-import {
-  agentOf,
-  alike,
-  customerOf,
-  hasSaid,
-  soundsLike,
-  transcriptOf,
-} from "../../fixtures/product/audio-transcripts.ts";
+import { agentOf, customerOf, hasSaid, transcriptOf } from "../../fixtures/product/audio-transcripts.ts";
 import { systemClock } from "../../../shared/time/clock.ts";
 import { within } from "../../../shared/time/deadline.ts";
 import { shows, WAIT_MS, type Lane } from "./lane.ts";
@@ -52,20 +45,22 @@ async function held(lane: Lane): Promise<string> {
     await shows(page, "#status", "The conversation is over.");
     const isRoom = lane.transport === "livekit";
     const sounded = (): string => decodeSpeech(card.heard(), BROWSER_RATE);
-    // a room's jitter buffer stretches sound, and the last words are on their way still
+    // the last words are on their way still
     // noise suppression and a room's codec take letters from a sentence of tones, and it is said again where they took too many
     const isAnswer = (said: string): boolean => hasSaid(said, SAYS) || (isRoom && /yes|plea?se/i.test(said));
-    const isSaid = isRoom ? soundsLike : alike;
-    const whole = async (): Promise<true | undefined> => isSaid(agentOf(lead), sounded()) || undefined;
+    const whole = async (): Promise<true | undefined> => lane.agrees(agentOf(lead), sounded()) || undefined;
     await until("the last words", whole, LAST_WORDS_MS, POLL_MS).catch(() => undefined);
     const [heard, words] = [sounded(), await page.text("#words")];
     assert.ok(isAnswer(customerOf(lead)), `transcript: ${customerOf(lead)}`);
     for (const { role, content } of transcriptOf(lead))
       assert.ok(words.includes(`${role === "user" ? "You" : "Assistant"}${content}`), `page: ${words}`);
-    assert.ok(isSaid(agentOf(lead), heard), `the loudspeaker: ${heard}; transcript: ${agentOf(lead)}`);
+    assert.ok(lane.agrees(agentOf(lead), heard), `the loudspeaker: ${heard}; transcript: ${agentOf(lead)}`);
     const recorded = await lane.stage.recording(lead.call_id ?? "");
     assert.ok(isAnswer(recorded.customer), `recorded of the customer: ${recorded.customer}`);
-    assert.ok(isSaid(recorded.agent, heard), `recorded of the agent: ${recorded.agent}; the loudspeaker: ${heard}`);
+    assert.ok(
+      lane.agrees(recorded.agent, heard),
+      `recorded of the agent: ${recorded.agent}; the loudspeaker: ${heard}`,
+    );
     return `${version}; the loudspeaker sounded "${heard.slice(0, 45)}…"`;
   } finally {
     await firefox.close();

@@ -9,7 +9,7 @@ import { until } from "../../../local/harness/stage.ts";
 import { decodeSpeech, encodeSpeech } from "../../../local/speech/modem.ts";
 import { voiceStage, type VoiceStage } from "../../fixtures/product/audio-product.ts";
 import { TALKS } from "../../fixtures/product/audio-templates.ts";
-import type { Lead } from "../../fixtures/product/audio-transcripts.ts";
+import { alike, soundsLike, type Lead } from "../../fixtures/product/audio-transcripts.ts";
 
 /** Longest time of what is waited for, ms. */
 export const WAIT_MS = 60_000;
@@ -37,7 +37,7 @@ export interface Lane {
   leadOf(lead_id: string): Promise<Lead>;
   finished(lead_id: string, limitMs?: number): Promise<Lead>;
   /** A browser of a scene's own. `says`: what its microphone hears, once the question has been asked; absent: silence. */
-  browser(says?: string, more?: Pick<ChromiumOptions, "leads">): Promise<Chromium>;
+  browser(says?: string, more?: Partial<Omit<ChromiumOptions, "program">>): Promise<Chromium>;
   /** Opens the page behind a lead's link in a browser, and begins to talk. */
   talk(browser: Chromium, lead_id: string): Promise<Page>;
   /** Keeps a file for a person to look at. */
@@ -45,6 +45,8 @@ export interface Lane {
   folder: string;
   /** How media travel. */
   transport: "livekit" | "websocket";
+  /** Whether what was heard is this text: but for a letter here and there, or most of it in a room, whose jitter buffer stretches sound. */
+  agrees(text: string, heard: string): boolean;
   /** The ports that pages connect to. */
   ports: { http: number; media: number };
   stop(): Promise<void>;
@@ -93,6 +95,7 @@ export async function startLane(folder: string, split = false): Promise<Lane> {
     stage,
     folder,
     transport: livekit.length > 0 ? "livekit" : "websocket",
+    agrees: livekit.length > 0 ? soundsLike : alike,
     ports: { http: portOf(product.stack.httpUrl), media: portOf(product.stack.mediaUrl) },
     leadOf,
     keep: (name, bytes) => writeFileSync(join(folder, name), bytes),

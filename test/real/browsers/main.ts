@@ -4,6 +4,7 @@ import { CONVERSATIONS } from "./conversations.ts";
 import { FIREFOX_SCENES } from "./firefox-scenes.ts";
 import { FAULTS } from "./faults.ts";
 import { VISITORS } from "./visitors.ts";
+import { MICROPHONES } from "./microphone-scenes.ts";
 import { startLane, type Lane } from "./lane.ts";
 import { ROOM_FAULTS } from "./room-faults.ts";
 import type { Scene } from "./scene.ts";
@@ -34,7 +35,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const lane = await startLane(values.folder, values.split);
-const scenes = [...FAULTS, ...CONVERSATIONS, ...FIREFOX_SCENES, ...VISITORS, ...ROOM_FAULTS].filter(
+const scenes = [...FAULTS, ...CONVERSATIONS, ...FIREFOX_SCENES, ...MICROPHONES, ...VISITORS, ...ROOM_FAULTS].filter(
   ({ name, isShort, only = lane.transport }) =>
     only === lane.transport &&
     (isShort || !values.short) &&

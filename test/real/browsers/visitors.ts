@@ -6,7 +6,7 @@ import { freePort } from "../../../local/tools/stack/ports.ts";
 import { ROOT } from "../../../local/tools/stack/project-root.ts";
 import { until } from "../../../local/harness/stage.ts";
 import type { Page } from "../../../local/real/browser/chromium.ts";
-import { agentOf, alike, customerOf, hasSaid } from "../../fixtures/product/audio-transcripts.ts";
+import { agentOf, customerOf, hasSaid } from "../../fixtures/product/audio-transcripts.ts";
 import { findings } from "./accessibility.ts";
 import { heardBy, shows, WAIT_MS, type Lane } from "./lane.ts";
 import type { Scene } from "./scene.ts";
@@ -97,7 +97,7 @@ async function called(lane: Lane): Promise<string> {
     assert.ok(hasSaid(customerOf(lead), SAYS), customerOf(lead));
     await page.until("the end", says("The conversation is over."), WAIT_MS);
     const heard = await heardBy(page);
-    assert.ok(alike(heard, agentOf(lead)), `played: ${heard}; transcript: ${agentOf(lead)}`);
+    assert.ok(lane.agrees(agentOf(lead), heard), `played: ${heard}; transcript: ${agentOf(lead)}`);
     const recorded = await lane.stage.recording(lead.call_id ?? "");
     assert.ok(hasSaid(recorded.customer, SAYS), `recorded of the visitor: ${recorded.customer}`);
     await page.click("#call");
