@@ -1291,16 +1291,23 @@ export interface components {
             /**
              * Format: uri
              * @description A page about the code.
+             * @example https://calls.example/docs#PAYLOAD_INVALID
              */
             readonly type: string;
-            /** @description What the code means. */
+            /**
+             * @description What the code means.
+             * @example The payload does not fit the template
+             */
             readonly title: string;
             /**
              * @description The HTTP status.
              * @example 422
              */
             readonly status: number;
-            /** @description What is wrong here, and what to do, for a person. */
+            /**
+             * @description What is wrong here, and what to do, for a person.
+             * @example The payload lacks customer_name.
+             */
             readonly detail: string;
             /**
              * @description What is wrong, for programs.
@@ -1370,7 +1377,10 @@ export interface components {
              * @enum {string}
              */
             readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "DOOR_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_TAKEN" | "SESSION_OVER" | "SESSION_HELD" | "ENDPOINT_NOT_FOUND" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
-            /** @description Also in the X-Request-Id header; name it when you ask for help. */
+            /**
+             * @description Also in the X-Request-Id header; name it when you ask for help.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
             readonly request_id: string;
             /** @description What is wrong with the input, by path. */
             readonly errors?: readonly components["schemas"]["ValidationIssue"][];
@@ -1382,7 +1392,10 @@ export interface components {
              * @example you@example.com
              */
             readonly email: string;
-            /** @description The password. */
+            /**
+             * @description The password.
+             * @example correct horse battery
+             */
             readonly password: string;
         };
         /**
@@ -1397,18 +1410,30 @@ export interface components {
         readonly Role: "admin" | "reseller" | "merchant" | "user";
         /** @description Who logged in. */
         readonly LoggedInUser: {
-            /** @description Id of the user. */
+            /**
+             * @description Id of the user.
+             * @example 5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170
+             */
             readonly id: string;
-            /** @description The e-mail address that the person logs in with. */
+            /**
+             * @description The e-mail address that the person logs in with.
+             * @example ada@northwind.example
+             */
             readonly email: string;
             /** @description What the person may do. */
             readonly role: components["schemas"]["Role"];
-            /** @description The reseller whose things the person sees; null for admins. */
+            /**
+             * @description The reseller whose things the person sees; null for admins.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string | null;
         };
         /** @description A session of a person. */
         readonly Session: {
-            /** @description A JWT for the header Authorization: Bearer, for minutes; then log in again. */
+            /**
+             * @description A JWT for the header Authorization: Bearer, for minutes; then log in again.
+             * @example eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiJ1c2VyIn0.c2lnbmF0dXJl
+             */
             readonly access_token: string;
             /**
              * @description What kind of token it is.
@@ -1419,9 +1444,15 @@ export interface components {
             readonly user: components["schemas"]["LoggedInUser"];
         };
         readonly AuthChangePasswordRequest: {
-            /** @description The password until now. */
+            /**
+             * @description The password until now.
+             * @example correct horse battery
+             */
             readonly current_password: string;
-            /** @description The password from now on; another one. */
+            /**
+             * @description The password from now on; another one.
+             * @example a long second password
+             */
             readonly new_password: string;
         };
         readonly AuthIssueS2sRequest: {
@@ -1439,26 +1470,48 @@ export interface components {
              * @enum {string}
              */
             readonly role: "reseller" | "merchant" | "user";
-            /** @description The reseller that it works for. */
+            /**
+             * @description The reseller that it works for.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description The merchant that it works for; needed for roles merchant and user. */
+            /**
+             * @description The merchant that it works for; needed for roles merchant and user.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string;
         };
         /** @description A new server-to-server token; it is shown this once. */
         readonly IssuedToken: {
-            /** @description The token, for the header Authorization: Bearer. Store it as a secret. */
+            /**
+             * @description The token, for the header Authorization: Bearer. Store it as a secret.
+             * @example cag_s2s_Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIHN0aWxs
+             */
             readonly token: string;
-            /** @description What it is for; the audit log shows it. */
+            /**
+             * @description What it is for; the audit log shows it.
+             * @example order system
+             */
             readonly name: string;
-            /** @description What whoever has it may do. */
+            /**
+             * @description What whoever has it may do.
+             * @example merchant
+             */
             readonly role: string;
-            /** @description The reseller that it works for. */
+            /**
+             * @description The reseller that it works for.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description The merchant that it works for; null for role reseller. */
+            /**
+             * @description The merchant that it works for; null for role reseller.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
             /**
              * Format: date-time
              * @description When it was issued.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
         };
@@ -1470,16 +1523,28 @@ export interface components {
              * @enum {string}
              */
             readonly kind: "user" | "s2s";
-            /** @description Its id. */
+            /**
+             * @description Its id.
+             * @example 5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170
+             */
             readonly id: string;
         };
         /** @description A server-to-server token, without the token itself, which is not stored. */
         readonly Token: {
-            /** @description Id of the token. */
+            /**
+             * @description Id of the token.
+             * @example 9a8b7c6d-5e4f-4a3b-82c1-d0e9f8a7b6c5
+             */
             readonly id: string;
-            /** @description Its beginning, by which a person knows it again. */
+            /**
+             * @description Its beginning, by which a person knows it again.
+             * @example cag_s2s_Zm9yIH
+             */
             readonly prefix: string;
-            /** @description What it is for; the audit log shows it. */
+            /**
+             * @description What it is for; the audit log shows it.
+             * @example order system
+             */
             readonly name: string;
             /**
              * @description What whoever has it may do.
@@ -1490,23 +1555,32 @@ export interface components {
              * @enum {string}
              */
             readonly role: "reseller" | "merchant" | "user";
-            /** @description The reseller that it works for. */
+            /**
+             * @description The reseller that it works for.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description The merchant that it works for; null for role reseller. */
+            /**
+             * @description The merchant that it works for; null for role reseller.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
             /**
              * Format: date-time
              * @description When it was issued.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When it was used last, within minutes; null: never.
+             * @example 2026-11-21T10:02:11.000Z
              */
             readonly last_seen_at: string | null;
             /**
              * Format: date-time
              * @description Until when it works.
+             * @example 2027-11-21T09:30:00.000Z
              */
             readonly expires_at: string;
             /**
@@ -1516,15 +1590,24 @@ export interface components {
             readonly revoked_at: string | null;
             /** @description Who issued it. Absent: unknown. */
             readonly issued_by?: components["schemas"]["Issuer"];
-            /** @description Id of the token with whose revocation this one was revoked. */
+            /**
+             * @description Id of the token with whose revocation this one was revoked.
+             * @example 0b8e4f6e-7a39-4c53-9d0f-2a2b6a3a1c11
+             */
             readonly revoked_with?: string;
         };
         readonly AuthListS2sResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The tokens. */
             readonly s2s_tokens: readonly components["schemas"]["Token"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly AuthCreateUserRequest: {
@@ -1541,44 +1624,73 @@ export interface components {
             readonly password: string;
             /** @description What the person may do. */
             readonly role: components["schemas"]["Role"];
-            /** @description The reseller whose things the person sees; null for admins. */
+            /**
+             * @description The reseller whose things the person sees; null for admins.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id?: string | null;
-            /** @description The merchant whose things the person sees; null for admins and resellers. */
+            /**
+             * @description The merchant whose things the person sees; null for admins and resellers.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string | null;
         };
         /** @description A person with a log-in. */
         readonly User: {
-            /** @description Id of the user. */
+            /**
+             * @description Id of the user.
+             * @example 5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170
+             */
             readonly id: string;
-            /** @description The e-mail address that the person logs in with. */
+            /**
+             * @description The e-mail address that the person logs in with.
+             * @example grace@northwind.example
+             */
             readonly email: string;
             /** @description What the person may do. */
             readonly role: components["schemas"]["Role"];
-            /** @description The reseller whose things the person sees; null for admins. */
+            /**
+             * @description The reseller whose things the person sees; null for admins.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string | null;
-            /** @description The merchant whose things the person sees; null for admins and resellers. */
+            /**
+             * @description The merchant whose things the person sees; null for admins and resellers.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
-            /** @description false: the person can't log in. */
+            /**
+             * @description false: the person can't log in.
+             * @example true
+             */
             readonly is_active: boolean;
             /**
              * Format: date-time
              * @description When it was created.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When it was changed last.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
             /** @description Who made the user or set its password last, other than the user itself. Absent: unknown. */
             readonly access_given_by?: components["schemas"]["Issuer"];
         };
         readonly AuthListUsersResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The users. */
             readonly users: readonly components["schemas"]["User"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly AuthUpdateUserRequest: {
@@ -1590,18 +1702,33 @@ export interface components {
             readonly email?: string;
             /** @description What the person may do. */
             readonly role?: components["schemas"]["Role"];
-            /** @description The reseller whose things the person sees; null for admins. */
+            /**
+             * @description The reseller whose things the person sees; null for admins.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id?: string | null;
-            /** @description The merchant whose things the person sees; null for admins and resellers. */
+            /**
+             * @description The merchant whose things the person sees; null for admins and resellers.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string | null;
-            /** @description false: the person can't log in. */
+            /**
+             * @description false: the person can't log in.
+             * @example false
+             */
             readonly is_active?: boolean;
-            /** @description A new password; it ends all sessions of the user. */
+            /**
+             * @description A new password; it ends all sessions of the user.
+             * @example correct horse battery
+             */
             readonly password?: string;
         };
         /** @description An entry of the audit log: who did what, when. */
         readonly AuditEntry: {
-            /** @description Id of the entry. */
+            /**
+             * @description Id of the entry.
+             * @example 75510f6a-3cd1-4525-9858-860981d5a12f
+             */
             readonly id: string;
             /** @description Who did it. */
             readonly actor: {
@@ -1611,7 +1738,10 @@ export interface components {
                  * @enum {string}
                  */
                 readonly kind: "user" | "s2s";
-                /** @description Id of the person or token. */
+                /**
+                 * @description Id of the person or token.
+                 * @example 5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170
+                 */
                 readonly id: string;
                 /** @description The role at that time. */
                 readonly role: components["schemas"]["Role"];
@@ -1621,28 +1751,51 @@ export interface components {
              * @example lead.aborted
              */
             readonly action: string;
-            /** @description Id of the thing it was done to. */
+            /**
+             * @description Id of the thing it was done to.
+             * @example 9a8b7c6d-5e4f-4a3b-82c1-d0e9f8a7b6c5
+             */
             readonly subject: string;
-            /** @description The thing's reseller; null: none. */
+            /**
+             * @description The thing's reseller; null: none.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string | null;
-            /** @description The thing's merchant; null: none. */
+            /**
+             * @description The thing's merchant; null: none.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
-            /** @description What else is known; no secret, no transcript, no full phone number. */
+            /**
+             * @description What else is known; no secret, no transcript, no full phone number.
+             * @example {
+             *       "name": "order system",
+             *       "role": "merchant",
+             *       "prefix": "cag_s2s_Zm9yIH"
+             *     }
+             */
             readonly details: {
                 readonly [key: string]: unknown;
             };
             /**
              * Format: date-time
              * @description When.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly at: string;
         };
         readonly AuthListAuditResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The entries, newest first. */
             readonly entries: readonly components["schemas"]["AuditEntry"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         /** @description What calls may take in a period. */
@@ -1681,31 +1834,48 @@ export interface components {
         };
         /** @description The owner of merchants. */
         readonly Reseller: {
-            /** @description Id of the reseller. */
+            /**
+             * @description Id of the reseller.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly id: string;
-            /** @description Its name, for people. */
+            /**
+             * @description Its name, for people.
+             * @example Acme Voice
+             */
             readonly name: string;
-            /** @description false: its users and tokens, and those of its merchants, do not work. */
+            /**
+             * @description false: its users and tokens, and those of its merchants, do not work.
+             * @example true
+             */
             readonly is_active: boolean;
             /** @description What its calls may take in a day and in a month of UTC; null: no ceiling. Those of its merchants count too. */
             readonly spend_ceiling?: components["schemas"]["SpendCeiling"] | null;
             /**
              * Format: date-time
              * @description When it was created.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When it was changed last.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
         };
         readonly MerchantsListResellersResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The resellers. */
             readonly resellers: readonly components["schemas"]["Reseller"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly MerchantsUpdateResellerRequest: {
@@ -1714,7 +1884,10 @@ export interface components {
              * @example Northwind
              */
             readonly name?: string;
-            /** @description false: its users and tokens, and those of its merchants, stop working within 5 s. */
+            /**
+             * @description false: its users and tokens, and those of its merchants, stop working within 5 s.
+             * @example true
+             */
             readonly is_active?: boolean;
             /** @description What its calls may take in a day and in a month of UTC; null: no ceiling. Those of its merchants count too. */
             readonly spend_ceiling?: components["schemas"]["SpendCeiling"] | null;
@@ -1738,7 +1911,10 @@ export interface components {
              * @example Corner shop
              */
             readonly name: string;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
             /**
              * Format: email
@@ -1772,24 +1948,46 @@ export interface components {
             /**
              * Format: date-time
              * @description Since when.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly at: string;
-            /** @description By whom: user: or s2s: and the id. */
+            /**
+             * @description By whom: user: or s2s: and the id.
+             * @example user:5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170
+             */
             readonly by: string;
-            /** @description Why; null: none was given. */
+            /**
+             * @description Why; null: none was given.
+             * @example The line to our stock system is down.
+             */
             readonly reason: string | null;
         };
         /** @description The business that calls: the owner of templates and leads. */
         readonly Merchant: {
-            /** @description Id of the merchant. */
+            /**
+             * @description Id of the merchant.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly id: string;
-            /** @description Its name, for people. */
+            /**
+             * @description Its name, for people.
+             * @example Northwind Outfitters
+             */
             readonly name: string;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Whom to write to about it. */
+            /**
+             * @description Whom to write to about it.
+             * @example calls@northwind.example
+             */
             readonly contact_email: string;
-            /** @description false: its users and tokens do not work. */
+            /**
+             * @description false: its users and tokens do not work.
+             * @example true
+             */
             readonly is_active: boolean;
             /** @description Its pause; null: its leads are called. */
             readonly paused?: components["schemas"]["Pause"] | null;
@@ -1816,20 +2014,28 @@ export interface components {
             /**
              * Format: date-time
              * @description When it was created.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When it was changed last.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
         };
         readonly MerchantsListResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The merchants. */
             readonly merchants: readonly components["schemas"]["Merchant"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly MerchantsUpdateRequest: {
@@ -1863,7 +2069,10 @@ export interface components {
              * @enum {string}
              */
             readonly webhook_phone_number?: "masked" | "full";
-            /** @description false: its users and tokens stop working within 5 s. */
+            /**
+             * @description false: its users and tokens stop working within 5 s.
+             * @example true
+             */
             readonly is_active?: boolean;
         };
         readonly MerchantsPauseRequest: {
@@ -1921,13 +2130,32 @@ export interface components {
              * @example confirm_order
              */
             readonly name: string;
-            /** @description When to call it, for the model. */
+            /**
+             * @description When to call it, for the model.
+             * @example The customer agrees.
+             */
             readonly description: string;
-            /** @description JSON Schema of its arguments, for the model. */
+            /**
+             * @description JSON Schema of its arguments, for the model.
+             * @example {
+             *       "type": "object",
+             *       "required": [
+             *         "day"
+             *       ],
+             *       "properties": {
+             *         "day": {
+             *           "type": "string"
+             *         }
+             *       }
+             *     }
+             */
             readonly parameters?: {
                 readonly [key: string]: unknown;
             };
-            /** @description The next node. Absent: the conversation stays in this one. */
+            /**
+             * @description The next node. Absent: the conversation stays in this one.
+             * @example goodbye
+             */
             readonly next_node?: string;
             /** @description Variables that it sets: variable to the name of the argument stored in it. */
             readonly set?: {
@@ -1975,9 +2203,15 @@ export interface components {
              * @constant
              */
             readonly type: "set";
-            /** @description The variable. */
+            /**
+             * @description The variable.
+             * @example confirmed
+             */
             readonly variable: string;
-            /** @description Its value. */
+            /**
+             * @description Its value.
+             * @example yes
+             */
             readonly value: string;
         } | {
             /**
@@ -1996,6 +2230,7 @@ export interface components {
             /**
              * @description The entry is complete with this many digits.
              * @default 32
+             * @example 4
              */
             readonly max_digits?: number;
             /**
@@ -2021,6 +2256,7 @@ export interface components {
             /**
              * @description Seconds of pause after a digit that end the entry.
              * @default 3
+             * @example 3
              */
             readonly pause_seconds?: number;
             /**
@@ -2031,7 +2267,10 @@ export interface components {
         };
         /** @description Condition of a rule: one variable and one test of it, or the DTMF just entered. Patterns match the whole value, ignoring case. */
         readonly Condition: {
-            /** @description The variable that is tested. */
+            /**
+             * @description The variable that is tested.
+             * @example confirmed
+             */
             readonly variable?: string;
             /** @description It has this value, as it is written: 2 equals "2". */
             readonly equals?: string | number | boolean;
@@ -2039,7 +2278,10 @@ export interface components {
             readonly one_of?: readonly (string | number | boolean)[];
             /** @description Whether it has a value other than null and the empty text. */
             readonly exists?: boolean;
-            /** @description A regular expression that the whole value fits. */
+            /**
+             * @description A regular expression that the whole value fits.
+             * @example yes|of course
+             */
             readonly matches?: string;
             /**
              * @description In place of a variable: a regular expression that the DTMF just entered fits.
@@ -2051,7 +2293,10 @@ export interface components {
         readonly Transition: {
             /** @description When it holds. Absent: as soon as the node's say is said. */
             readonly when?: components["schemas"]["Condition"];
-            /** @description The node that it leads to. Absent: it only sets. */
+            /**
+             * @description The node that it leads to. Absent: it only sets.
+             * @example goodbye
+             */
             readonly next_node?: string;
             /** @description Variables that it sets: variable to text, which may hold {{variables}} and {{digits}}, the DTMF just entered. */
             readonly set?: {
@@ -2070,13 +2315,22 @@ export interface components {
              * @example confirm
              */
             readonly name: string;
-            /** @description What the agent is to do here, for the model; may hold {{variables}}. */
+            /**
+             * @description What the agent is to do here, for the model; may hold {{variables}}.
+             * @example Ask {{customer_name}} whether tomorrow suits for the delivery.
+             */
             readonly prompt?: string;
-            /** @description Who the agent is, for the model; it stays in force until another node brings its own. */
+            /**
+             * @description Who the agent is, for the model; it stays in force until another node brings its own.
+             * @example You are Ada, who calls for Northwind.
+             */
             readonly role_prompt?: string;
             /** @description What the model may call here, besides global_functions. */
             readonly functions?: readonly components["schemas"]["FlowFunction"][];
-            /** @description Fixed text, spoken without asking the model; may hold {{variables}}. */
+            /**
+             * @description Fixed text, spoken without asking the model; may hold {{variables}}.
+             * @example Thank you, and goodbye.
+             */
             readonly say?: string;
             /** @description What is done on entering, in order. */
             readonly on_enter?: readonly components["schemas"]["NodeAction"][];
@@ -2102,24 +2356,48 @@ export interface components {
         };
         /** @description Bounds of a template's calls and leads; what is left out keeps its value, or has its default. */
         readonly LimitsInput: {
-            /** @description The longest call, seconds. Default: 600. */
+            /**
+             * @description The longest call, seconds. Default: 600.
+             * @example 600
+             */
             readonly max_call_seconds?: number;
-            /** @description Seconds of the callee's silence after which the agent asks whether they are still there. Default: 8. */
+            /**
+             * @description Seconds of the callee's silence after which the agent asks whether they are still there. Default: 8.
+             * @example 8
+             */
             readonly idle_seconds?: number;
-            /** @description Seconds after its push at which a lead that is still waiting ends EXPIRED. Default: 604800 (7 days). */
+            /**
+             * @description Seconds after its push at which a lead that is still waiting ends EXPIRED. Default: 604800 (7 days).
+             * @example 604800
+             */
             readonly max_age_seconds?: number;
-            /** @description Seconds within which a session lead (RTC modes) must be joined, else it ends. Absent: within max_age_seconds. */
+            /**
+             * @description Seconds within which a session lead (RTC modes) must be joined, else it ends. Absent: within max_age_seconds.
+             * @example 900
+             */
             readonly rtc_join_timeout_seconds?: number;
         };
         /** @description How a template's conversations listen; what is left out keeps its value, or has its default. */
         readonly ListeningInput: {
-            /** @description The shortest silence that ends a turn, milliseconds. Default: 300. */
+            /**
+             * @description The shortest silence that ends a turn, milliseconds. Default: 300.
+             * @example 300
+             */
             readonly endpointing_ms?: number;
-            /** @description The longest silence that an unfinished turn is waited for, milliseconds; never shorter than endpointing_ms. Default: 2500. */
+            /**
+             * @description The longest silence that an unfinished turn is waited for, milliseconds; never shorter than endpointing_ms. Default: 2500.
+             * @example 2500
+             */
             readonly max_wait_ms?: number;
-            /** @description Sound over the agent's speech of this length, milliseconds, makes the agent quieter, and pause where it goes on. Default: 300. */
+            /**
+             * @description Sound over the agent's speech of this length, milliseconds, makes the agent quieter, and pause where it goes on. Default: 300.
+             * @example 300
+             */
             readonly interrupt_after_ms?: number;
-            /** @description So many words over the agent's speech cut it; fewer are answered when it has ended. Backchannels do not count. Default: 1. */
+            /**
+             * @description So many words over the agent's speech cut it; fewer are answered when it has ended. Backchannels do not count. Default: 1.
+             * @example 1
+             */
             readonly interrupt_after_words?: number;
             /**
              * @description How loud a voice has to be above the noise. Default: normal.
@@ -2156,9 +2434,15 @@ export interface components {
         readonly Engine: "cascade" | "relay" | "realtime";
         /** @description Which model is used. */
         readonly ModelUse: {
-            /** @description An endpoint that the deployment has named in MODEL_ENDPOINTS. Absent: its own. */
+            /**
+             * @description An endpoint that the deployment has named in MODEL_ENDPOINTS. Absent: its own.
+             * @example local
+             */
             readonly endpoint?: string;
-            /** @description A model there. Absent: that endpoint's. */
+            /**
+             * @description A model there. Absent: that endpoint's.
+             * @example gpt-4o-mini
+             */
             readonly model?: string;
         };
         /** @description The models a template wants; absent: the deployment's. */
@@ -2194,17 +2478,29 @@ export interface components {
              *     }
              */
             readonly scale?: {
-                /** @description Worst answer. */
+                /**
+                 * @description Worst answer.
+                 * @example 0
+                 */
                 readonly min: number;
-                /** @description Best answer. */
+                /**
+                 * @description Best answer.
+                 * @example 1
+                 */
                 readonly max: number;
             };
         };
         /** @description A template to make: the flow of a conversation. */
         readonly TemplateInput: {
-            /** @description The reseller that it is for, or whose merchant. */
+            /**
+             * @description The reseller that it is for, or whose merchant.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description The merchant that it is for. Left out: the reseller itself. */
+            /**
+             * @description The merchant that it is for. Left out: the reseller itself.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string;
             /**
              * @description Its name, for people.
@@ -2221,9 +2517,26 @@ export interface components {
             /**
              * @description false: pushes are refused, and its leads wait.
              * @default true
+             * @example true
              */
             readonly is_active?: boolean;
-            /** @description JSON Schema of the payload; a push that does not fit is refused. Absent: anything fits. */
+            /**
+             * @description JSON Schema of the payload; a push that does not fit is refused. Absent: anything fits.
+             * @example {
+             *       "type": "object",
+             *       "required": [
+             *         "customer_name"
+             *       ],
+             *       "properties": {
+             *         "customer_name": {
+             *           "type": "string"
+             *         },
+             *         "customer_mobile_number": {
+             *           "type": "string"
+             *         }
+             *       }
+             *     }
+             */
             readonly payload_schema?: {
                 readonly [key: string]: unknown;
             };
@@ -2236,11 +2549,15 @@ export interface components {
              * @example Hello {{customer_name}}, this is Northwind.
              */
             readonly greeting?: string;
-            /** @description Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
+            /**
+             * @description Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends.
+             * @example This is Northwind. Your order {{order_id}} arrives on {{delivery_date}}.
+             */
             readonly voicemail_message?: string;
             /**
              * @description Whether the model is offered the function do_not_call in every node, for whoever asks not to be called again.
              * @default true
+             * @example true
              */
             readonly do_not_call_function?: boolean;
             /**
@@ -2261,7 +2578,10 @@ export interface components {
              * @enum {string}
              */
             readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#";
-            /** @description A voice that the speech model or carrier knows. Absent: the deployment's. */
+            /**
+             * @description A voice that the speech model or carrier knows. Absent: the deployment's.
+             * @example alloy
+             */
             readonly voice?: string;
             /**
              * @description Language of the conversation, as a BCP 47 tag.
@@ -2293,34 +2613,60 @@ export interface components {
             /**
              * @description Whether a summary of a few sentences is written after the conversation.
              * @default false
+             * @example false
              */
             readonly summary?: boolean;
             /**
              * @description Seconds that the end of the lead, and so its webhook, waits for evaluators and summary; what comes later is added to the lead.
              * @default 2
+             * @example 2
              */
             readonly evaluation_wait_seconds?: number;
         };
         /** @description Bounds of a template's calls and leads. */
         readonly Limits: {
-            /** @description The longest call, seconds. Default: 600. */
+            /**
+             * @description The longest call, seconds. Default: 600.
+             * @example 600
+             */
             readonly max_call_seconds: number;
-            /** @description Seconds of the callee's silence after which the agent asks whether they are still there. Default: 8. */
+            /**
+             * @description Seconds of the callee's silence after which the agent asks whether they are still there. Default: 8.
+             * @example 8
+             */
             readonly idle_seconds: number;
-            /** @description Seconds after its push at which a lead that is still waiting ends EXPIRED. Default: 604800 (7 days). */
+            /**
+             * @description Seconds after its push at which a lead that is still waiting ends EXPIRED. Default: 604800 (7 days).
+             * @example 604800
+             */
             readonly max_age_seconds: number;
-            /** @description Seconds within which a session lead (RTC modes) must be joined, else it ends. Absent: within max_age_seconds. */
+            /**
+             * @description Seconds within which a session lead (RTC modes) must be joined, else it ends. Absent: within max_age_seconds.
+             * @example 900
+             */
             readonly rtc_join_timeout_seconds?: number;
         };
         /** @description How a template's conversations listen, over audio. */
         readonly Listening: {
-            /** @description The shortest silence that ends a turn, milliseconds. Default: 300. */
+            /**
+             * @description The shortest silence that ends a turn, milliseconds. Default: 300.
+             * @example 300
+             */
             readonly endpointing_ms: number;
-            /** @description The longest silence that an unfinished turn is waited for, milliseconds; never shorter than endpointing_ms. Default: 2500. */
+            /**
+             * @description The longest silence that an unfinished turn is waited for, milliseconds; never shorter than endpointing_ms. Default: 2500.
+             * @example 2500
+             */
             readonly max_wait_ms: number;
-            /** @description Sound over the agent's speech of this length, milliseconds, makes the agent quieter, and pause where it goes on. Default: 300. */
+            /**
+             * @description Sound over the agent's speech of this length, milliseconds, makes the agent quieter, and pause where it goes on. Default: 300.
+             * @example 300
+             */
             readonly interrupt_after_ms: number;
-            /** @description So many words over the agent's speech cut it; fewer are answered when it has ended. Backchannels do not count. Default: 1. */
+            /**
+             * @description So many words over the agent's speech cut it; fewer are answered when it has ended. Backchannels do not count. Default: 1.
+             * @example 1
+             */
             readonly interrupt_after_words: number;
             /**
              * @description How loud a voice has to be above the noise. Default: normal.
@@ -2351,44 +2697,94 @@ export interface components {
             /**
              * Format: uuid
              * @description Id of the template.
+             * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
              */
             readonly id: string;
-            /** @description Number of the version: every save makes a new one. */
+            /**
+             * @description Number of the version: every save makes a new one.
+             * @example 1
+             */
             readonly version: number;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Id of the merchant that owns it; null: the reseller itself. */
+            /**
+             * @description Id of the merchant that owns it; null: the reseller itself.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
-            /** @description Its name, for people. */
+            /**
+             * @description Its name, for people.
+             * @example delivery reminder
+             */
             readonly name: string;
-            /** @description false: pushes are refused, and its leads wait. */
+            /**
+             * @description false: pushes are refused, and its leads wait.
+             * @example true
+             */
             readonly is_active: boolean;
-            /** @description JSON Schema of the payload; a push that does not fit is refused. Absent: anything fits. */
+            /**
+             * @description JSON Schema of the payload; a push that does not fit is refused. Absent: anything fits.
+             * @example {
+             *       "type": "object",
+             *       "required": [
+             *         "customer_name"
+             *       ],
+             *       "properties": {
+             *         "customer_name": {
+             *           "type": "string"
+             *         },
+             *         "customer_mobile_number": {
+             *           "type": "string"
+             *         }
+             *       }
+             *     }
+             */
             readonly payload_schema: {
                 readonly [key: string]: unknown;
             } | null;
             /** @description Variables that the conversation sets, besides those of payload_schema. */
             readonly variables: readonly string[];
-            /** @description The node that the conversation begins in. */
+            /**
+             * @description The node that the conversation begins in.
+             * @example ask
+             */
             readonly initial_node: string;
             /** @description The parts of the conversation. */
             readonly nodes: readonly components["schemas"]["Node"][];
             /** @description Functions that the model may call in every node. */
             readonly global_functions: readonly components["schemas"]["FlowFunction"][];
-            /** @description What the agent says first; may hold {{variables}}. Absent: the first node begins. */
+            /**
+             * @description What the agent says first; may hold {{variables}}. Absent: the first node begins.
+             * @example Hello, this is Northwind Outfitters.
+             */
             readonly greeting: string | null;
-            /** @description Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
+            /**
+             * @description Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends.
+             * @example This is Northwind. Your order {{order_id}} arrives on {{delivery_date}}.
+             */
             readonly voicemail_message: string | null;
-            /** @description Whether the model is offered the function do_not_call in every node, for whoever asks not to be called again. */
+            /**
+             * @description Whether the model is offered the function do_not_call in every node, for whoever asks not to be called again.
+             * @example true
+             */
             readonly do_not_call_function?: boolean;
             /**
              * @description The key by which a callee asks not to be called again, in every node that collects no DTMF. Absent: none.
              * @enum {string|null}
              */
             readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
-            /** @description A voice that the speech model or carrier knows. Absent: the deployment's. */
+            /**
+             * @description A voice that the speech model or carrier knows. Absent: the deployment's.
+             * @example alloy
+             */
             readonly voice: string | null;
-            /** @description Language of the conversation, as a BCP 47 tag. */
+            /**
+             * @description Language of the conversation, as a BCP 47 tag.
+             * @example en-US
+             */
             readonly language: string;
             /** @description Bounds of its calls and leads. */
             readonly limits: components["schemas"]["Limits"];
@@ -2410,34 +2806,54 @@ export interface components {
             readonly models: components["schemas"]["ModelUses"];
             /** @description Questions about the finished conversation; their answers are the lead's trace_scores. */
             readonly evaluators: readonly components["schemas"]["Evaluator"][];
-            /** @description Whether a summary of a few sentences is written after the conversation. */
+            /**
+             * @description Whether a summary of a few sentences is written after the conversation.
+             * @example false
+             */
             readonly summary: boolean;
-            /** @description Seconds that the end of the lead, and so its webhook, waits for evaluators and summary; what comes later is added to the lead. */
+            /**
+             * @description Seconds that the end of the lead, and so its webhook, waits for evaluators and summary; what comes later is added to the lead.
+             * @example 2
+             */
             readonly evaluation_wait_seconds: number;
             /**
              * Format: date-time
              * @description When it was created.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When it was changed last.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
             /** @description What a save refuses now, in a template that was saved before: it goes on working as it did. Absent: nothing. */
             readonly warnings?: readonly {
-                /** @description Where. */
+                /**
+                 * @description Where.
+                 * @example payload.customer_mobile_number
+                 */
                 readonly path: string;
-                /** @description What is wrong with it. */
+                /**
+                 * @description What is wrong with it.
+                 * @example is required
+                 */
                 readonly message: string;
             }[];
         };
         readonly ConfigListTemplatesResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The templates, each in its newest version. */
             readonly templates: readonly components["schemas"]["Template"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly ConfigUpdateTemplateRequest: {
@@ -2453,9 +2869,28 @@ export interface components {
             readonly initial_node?: string;
             /** @description The parts of the conversation. */
             readonly nodes?: readonly components["schemas"]["Node"][];
-            /** @description false: pushes are refused, and its leads wait. */
+            /**
+             * @description false: pushes are refused, and its leads wait.
+             * @example true
+             */
             readonly is_active?: boolean;
-            /** @description JSON Schema of the payload; a push that does not fit is refused. Absent: anything fits. */
+            /**
+             * @description JSON Schema of the payload; a push that does not fit is refused. Absent: anything fits.
+             * @example {
+             *       "type": "object",
+             *       "required": [
+             *         "customer_name"
+             *       ],
+             *       "properties": {
+             *         "customer_name": {
+             *           "type": "string"
+             *         },
+             *         "customer_mobile_number": {
+             *           "type": "string"
+             *         }
+             *       }
+             *     }
+             */
             readonly payload_schema?: {
                 readonly [key: string]: unknown;
             } | null;
@@ -2468,9 +2903,15 @@ export interface components {
              * @example Hello {{customer_name}}, this is Northwind.
              */
             readonly greeting?: string | null;
-            /** @description Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends. */
+            /**
+             * @description Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends.
+             * @example This is Northwind. Your order {{order_id}} arrives on {{delivery_date}}.
+             */
             readonly voicemail_message?: string | null;
-            /** @description Whether the model is offered the function do_not_call in every node, for whoever asks not to be called again. */
+            /**
+             * @description Whether the model is offered the function do_not_call in every node, for whoever asks not to be called again.
+             * @example true
+             */
             readonly do_not_call_function?: boolean | null;
             /**
              * @description The key by which a callee asks not to be called again, in every node that collects no DTMF. Absent: none.
@@ -2490,7 +2931,10 @@ export interface components {
              * @enum {string|null}
              */
             readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
-            /** @description A voice that the speech model or carrier knows. Absent: the deployment's. */
+            /**
+             * @description A voice that the speech model or carrier knows. Absent: the deployment's.
+             * @example alloy
+             */
             readonly voice?: string | null;
             /**
              * @description Language of the conversation, as a BCP 47 tag.
@@ -2517,17 +2961,29 @@ export interface components {
             readonly models?: components["schemas"]["ModelUses"] | null;
             /** @description Questions about the finished conversation; their answers are the lead's trace_scores. */
             readonly evaluators?: readonly components["schemas"]["Evaluator"][] | null;
-            /** @description Whether a summary of a few sentences is written after the conversation. */
+            /**
+             * @description Whether a summary of a few sentences is written after the conversation.
+             * @example false
+             */
             readonly summary?: boolean | null;
-            /** @description Seconds that the end of the lead, and so its webhook, waits for evaluators and summary; what comes later is added to the lead. */
+            /**
+             * @description Seconds that the end of the lead, and so its webhook, waits for evaluators and summary; what comes later is added to the lead.
+             * @example 2
+             */
             readonly evaluation_wait_seconds?: number | null;
         };
         readonly ConfigListVersionsResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The versions, newest first; is_active is that of its time. */
             readonly versions: readonly components["schemas"]["Template"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         /**
@@ -2541,7 +2997,10 @@ export interface components {
         readonly Provider: "PROVIDER_ONE" | "PROVIDER_TWO" | "PROVIDER_THREE";
         /** @description What becomes of a push whose request_id was pushed before for the same merchant and template. */
         readonly Duplicates: {
-            /** @description Hours after the first push in which this holds. */
+            /**
+             * @description Hours after the first push in which this holds.
+             * @example 24
+             */
             readonly within_hours: number;
             /**
              * @description - `allow`: Another lead is made.
@@ -2556,6 +3015,7 @@ export interface components {
             /**
              * Format: uuid
              * @description The template that it is for; each has one at most.
+             * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
              */
             readonly template_id: string;
             /**
@@ -2616,21 +3076,30 @@ export interface components {
             /**
              * @description false: its leads wait.
              * @default true
+             * @example true
              */
             readonly enable_calling?: boolean;
             /**
              * @description false: leads in a country where no usable number is end INTERNATIONAL_BLOCKED.
              * @default true
+             * @example true
              */
             readonly enable_international_call?: boolean;
             /**
              * @description Whether the template takes inbound calls.
              * @default false
+             * @example false
              */
             readonly enable_inbound?: boolean;
-            /** @description From when inbound calls are taken, HH:MM in inbound_call_timezone; with inbound_call_end_time. Absent: all day. */
+            /**
+             * @description From when inbound calls are taken, HH:MM in inbound_call_timezone; with inbound_call_end_time. Absent: all day.
+             * @example 08:00
+             */
             readonly inbound_call_start_time?: string;
-            /** @description Until when, HH:MM. */
+            /**
+             * @description Until when, HH:MM.
+             * @example 20:00
+             */
             readonly inbound_call_end_time?: string;
             /**
              * @description IANA zone of the inbound hours. Absent: timezone.
@@ -2651,23 +3120,32 @@ export interface components {
              * @example +14155550199
              */
             readonly inbound_redirect_number?: string;
-            /** @description What is said to a blocked caller. Absent: nothing. */
+            /**
+             * @description What is said to a blocked caller. Absent: nothing.
+             * @example We are open from eight to eight. Please call again.
+             */
             readonly inbound_block_message?: string;
-            /** @description Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one. */
+            /**
+             * @description Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one.
+             * @example https://shop.example/callagent
+             */
             readonly inbound_webhook_url?: string;
             /**
              * @description Inbound calls that are taken from one caller in a sliding window.
              * @default 10
+             * @example 10
              */
             readonly inbound_max_calls_per_caller?: number;
             /**
              * @description Length of that window, seconds.
              * @default 3600
+             * @example 3600
              */
             readonly inbound_caller_window_seconds?: number;
             /**
              * @description Whether calls are recorded.
              * @default true
+             * @example true
              */
             readonly record_calls?: boolean;
             /**
@@ -2685,18 +3163,24 @@ export interface components {
             /**
              * @description Whether leads with a listed number are dropped.
              * @default true
+             * @example true
              */
             readonly enforce_blacklist?: boolean;
             /**
              * @description Whether rate_limit_max_calls holds.
              * @default false
+             * @example true
              */
             readonly rate_limit_enabled?: boolean;
-            /** @description Calls in any sliding window of rate_limit_window_seconds; needed where rate_limit_enabled is true. */
+            /**
+             * @description Calls in any sliding window of rate_limit_window_seconds; needed where rate_limit_enabled is true.
+             * @example 100
+             */
             readonly rate_limit_max_calls?: number;
             /**
              * @description Length of that window, seconds.
              * @default 3600
+             * @example 3600
              */
             readonly rate_limit_window_seconds?: number;
             /**
@@ -2731,28 +3215,54 @@ export interface components {
             /**
              * Format: uuid
              * @description Id of the configuration.
+             * @example 1d2e3f40-5a6b-4c7d-8e9f-a0b1c2d3e4f5
              */
             readonly id: string;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Id of the merchant that owns it; null: the reseller itself. */
+            /**
+             * @description Id of the merchant that owns it; null: the reseller itself.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
             /**
              * Format: uuid
              * @description Id of its template.
+             * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
              */
             readonly template_id: string;
-            /** @description Name of its template. */
+            /**
+             * @description Name of its template.
+             * @example delivery reminder
+             */
             readonly template: string;
-            /** @description Seconds from the push to the first attempt. */
+            /**
+             * @description Seconds from the push to the first attempt.
+             * @example 0
+             */
             readonly initial_offset: number;
-            /** @description Seconds from the end of an attempt to the next one. */
+            /**
+             * @description Seconds from the end of an attempt to the next one.
+             * @example 900
+             */
             readonly retry_offset: number;
-            /** @description When the calling window opens, HH:MM in timezone. The same as call_end_time: all day. */
+            /**
+             * @description When the calling window opens, HH:MM in timezone. The same as call_end_time: all day.
+             * @example 09:00
+             */
             readonly call_start_time: string;
-            /** @description When it closes, HH:MM in timezone; before call_start_time: on the next day. */
+            /**
+             * @description When it closes, HH:MM in timezone; before call_start_time: on the next day.
+             * @example 18:00
+             */
             readonly call_end_time: string;
-            /** @description IANA zone of the calling window. Absent: the deployment's (DEFAULT_TIMEZONE). */
+            /**
+             * @description IANA zone of the calling window. Absent: the deployment's (DEFAULT_TIMEZONE).
+             * @example Europe/Berlin
+             */
             readonly timezone: string;
             /** @description Days of the calling window, 1 (Monday) to 7 (Sunday), on the calendar of its zone. */
             readonly weekdays?: readonly number[];
@@ -2760,21 +3270,42 @@ export interface components {
             readonly holidays?: readonly string[];
             /** @description Whether the window holds on the callee's clock too; null: for numbers outside of the country of timezone. */
             readonly respect_callee_timezone?: boolean | null;
-            /** @description Attempts after the first one, at most. */
+            /**
+             * @description Attempts after the first one, at most.
+             * @example 2
+             */
             readonly max_retry: number;
             /** @description Over which provider the leads are called. */
             readonly calling_provider: components["schemas"]["Provider"];
-            /** @description false: its leads wait. */
+            /**
+             * @description false: its leads wait.
+             * @example true
+             */
             readonly enable_calling: boolean;
-            /** @description false: leads in a country where no usable number is end INTERNATIONAL_BLOCKED. */
+            /**
+             * @description false: leads in a country where no usable number is end INTERNATIONAL_BLOCKED.
+             * @example true
+             */
             readonly enable_international_call: boolean;
-            /** @description Whether the template takes inbound calls. */
+            /**
+             * @description Whether the template takes inbound calls.
+             * @example false
+             */
             readonly enable_inbound: boolean;
-            /** @description From when inbound calls are taken, HH:MM in inbound_call_timezone; with inbound_call_end_time. Absent: all day. */
+            /**
+             * @description From when inbound calls are taken, HH:MM in inbound_call_timezone; with inbound_call_end_time. Absent: all day.
+             * @example 08:00
+             */
             readonly inbound_call_start_time: string | null;
-            /** @description Until when, HH:MM. */
+            /**
+             * @description Until when, HH:MM.
+             * @example 20:00
+             */
             readonly inbound_call_end_time: string | null;
-            /** @description IANA zone of the inbound hours. Absent: timezone. */
+            /**
+             * @description IANA zone of the inbound hours. Absent: timezone.
+             * @example Europe/Berlin
+             */
             readonly inbound_call_timezone: string | null;
             /**
              * @description What becomes of an inbound call that is not taken.
@@ -2785,17 +3316,35 @@ export interface components {
              * @enum {string}
              */
             readonly inbound_block_action: "REJECT" | "REDIRECT";
-            /** @description Where blocked calls are handed with REDIRECT, E.164. */
+            /**
+             * @description Where blocked calls are handed with REDIRECT, E.164.
+             * @example +14155550199
+             */
             readonly inbound_redirect_number: string | null;
-            /** @description What is said to a blocked caller. Absent: nothing. */
+            /**
+             * @description What is said to a blocked caller. Absent: nothing.
+             * @example We are open from eight to eight. Please call again.
+             */
             readonly inbound_block_message: string | null;
-            /** @description Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one. */
+            /**
+             * @description Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one.
+             * @example https://shop.example/callagent
+             */
             readonly inbound_webhook_url: string | null;
-            /** @description Inbound calls that are taken from one caller in a sliding window. */
+            /**
+             * @description Inbound calls that are taken from one caller in a sliding window.
+             * @example 10
+             */
             readonly inbound_max_calls_per_caller: number;
-            /** @description Length of that window, seconds. */
+            /**
+             * @description Length of that window, seconds.
+             * @example 3600
+             */
             readonly inbound_caller_window_seconds: number;
-            /** @description Whether calls are recorded. */
+            /**
+             * @description Whether calls are recorded.
+             * @example true
+             */
             readonly record_calls: boolean;
             /**
              * @description What happens when voicemail answers.
@@ -2808,13 +3357,25 @@ export interface components {
             readonly voicemail_action: "hangup" | "leave_message" | "continue";
             /** @description How conversations run where the template does not say it. Absent: as the deployment says. */
             readonly engine: components["schemas"]["Engine"] | null;
-            /** @description Whether leads with a listed number are dropped. */
+            /**
+             * @description Whether leads with a listed number are dropped.
+             * @example true
+             */
             readonly enforce_blacklist: boolean;
-            /** @description Whether rate_limit_max_calls holds. */
+            /**
+             * @description Whether rate_limit_max_calls holds.
+             * @example true
+             */
             readonly rate_limit_enabled: boolean;
-            /** @description Calls in any sliding window of rate_limit_window_seconds; needed where rate_limit_enabled is true. */
+            /**
+             * @description Calls in any sliding window of rate_limit_window_seconds; needed where rate_limit_enabled is true.
+             * @example 100
+             */
             readonly rate_limit_max_calls: number | null;
-            /** @description Length of that window, seconds. */
+            /**
+             * @description Length of that window, seconds.
+             * @example 3600
+             */
             readonly rate_limit_window_seconds: number;
             /** @description Numbers, E.164, that are called whatever the rate limit says. */
             readonly rate_limit_whitelist: readonly string[];
@@ -2834,20 +3395,28 @@ export interface components {
             /**
              * Format: date-time
              * @description When it was created.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When it was changed last.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
         };
         readonly ConfigListConfigurationsResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The configurations. */
             readonly configurations: readonly components["schemas"]["CallConfiguration"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly ConfigUpdateConfigurationRequest: {
@@ -2894,15 +3463,30 @@ export interface components {
             readonly holidays?: readonly string[] | null;
             /** @description Whether the window holds on the callee's clock too, in every zone where the number may be. Absent: for numbers outside of the country of timezone. */
             readonly respect_callee_timezone?: boolean | null;
-            /** @description false: its leads wait. */
+            /**
+             * @description false: its leads wait.
+             * @example true
+             */
             readonly enable_calling?: boolean | null;
-            /** @description false: leads in a country where no usable number is end INTERNATIONAL_BLOCKED. */
+            /**
+             * @description false: leads in a country where no usable number is end INTERNATIONAL_BLOCKED.
+             * @example true
+             */
             readonly enable_international_call?: boolean | null;
-            /** @description Whether the template takes inbound calls. */
+            /**
+             * @description Whether the template takes inbound calls.
+             * @example false
+             */
             readonly enable_inbound?: boolean | null;
-            /** @description From when inbound calls are taken, HH:MM in inbound_call_timezone; with inbound_call_end_time. Absent: all day. */
+            /**
+             * @description From when inbound calls are taken, HH:MM in inbound_call_timezone; with inbound_call_end_time. Absent: all day.
+             * @example 08:00
+             */
             readonly inbound_call_start_time?: string | null;
-            /** @description Until when, HH:MM. */
+            /**
+             * @description Until when, HH:MM.
+             * @example 20:00
+             */
             readonly inbound_call_end_time?: string | null;
             /**
              * @description IANA zone of the inbound hours. Absent: timezone.
@@ -2922,15 +3506,30 @@ export interface components {
              * @example +14155550199
              */
             readonly inbound_redirect_number?: string | null;
-            /** @description What is said to a blocked caller. Absent: nothing. */
+            /**
+             * @description What is said to a blocked caller. Absent: nothing.
+             * @example We are open from eight to eight. Please call again.
+             */
             readonly inbound_block_message?: string | null;
-            /** @description Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one. */
+            /**
+             * @description Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one.
+             * @example https://shop.example/callagent
+             */
             readonly inbound_webhook_url?: string | null;
-            /** @description Inbound calls that are taken from one caller in a sliding window. */
+            /**
+             * @description Inbound calls that are taken from one caller in a sliding window.
+             * @example 10
+             */
             readonly inbound_max_calls_per_caller?: number | null;
-            /** @description Length of that window, seconds. */
+            /**
+             * @description Length of that window, seconds.
+             * @example 3600
+             */
             readonly inbound_caller_window_seconds?: number | null;
-            /** @description Whether calls are recorded. */
+            /**
+             * @description Whether calls are recorded.
+             * @example true
+             */
             readonly record_calls?: boolean | null;
             /**
              * @description What happens when voicemail answers.
@@ -2943,13 +3542,25 @@ export interface components {
             readonly voicemail_action?: "hangup" | "leave_message" | "continue" | null;
             /** @description How conversations run where the template does not say it. Absent: as the deployment says. */
             readonly engine?: components["schemas"]["Engine"] | null;
-            /** @description Whether leads with a listed number are dropped. */
+            /**
+             * @description Whether leads with a listed number are dropped.
+             * @example true
+             */
             readonly enforce_blacklist?: boolean | null;
-            /** @description Whether rate_limit_max_calls holds. */
+            /**
+             * @description Whether rate_limit_max_calls holds.
+             * @example true
+             */
             readonly rate_limit_enabled?: boolean | null;
-            /** @description Calls in any sliding window of rate_limit_window_seconds; needed where rate_limit_enabled is true. */
+            /**
+             * @description Calls in any sliding window of rate_limit_window_seconds; needed where rate_limit_enabled is true.
+             * @example 100
+             */
             readonly rate_limit_max_calls?: number | null;
-            /** @description Length of that window, seconds. */
+            /**
+             * @description Length of that window, seconds.
+             * @example 3600
+             */
             readonly rate_limit_window_seconds?: number | null;
             /** @description Numbers, E.164, that are called whatever the rate limit says. */
             readonly rate_limit_whitelist?: readonly string[] | null;
@@ -2973,9 +3584,15 @@ export interface components {
         };
         /** @description A door to make: a button on websites by which visitors call. */
         readonly DoorInput: {
-            /** @description Id of the template that leads its sessions. */
+            /**
+             * @description Id of the template that leads its sessions.
+             * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
+             */
             readonly template_id: string;
-            /** @description A merchant of the reseller whose template it is. Left out: the template's owner. */
+            /**
+             * @description A merchant of the reseller whose template it is. Left out: the template's owner.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string;
             /**
              * @description The websites on which it works, by their origin: https, or http on localhost.
@@ -2987,14 +3604,19 @@ export interface components {
             /**
              * @description Tries of one client address in an hour.
              * @default 20
+             * @example 20
              */
             readonly calls_per_address_hour?: number;
             /**
              * @description Sessions of one website in an hour.
              * @default 100
+             * @example 100
              */
             readonly calls_per_origin_hour?: number;
-            /** @description Sessions of all websites in a day (UTC); null: as many as the other limits allow. */
+            /**
+             * @description Sessions of all websites in a day (UTC); null: as many as the other limits allow.
+             * @example 500
+             */
             readonly calls_per_day?: number | null;
         };
         /** @description A public key by which visitors of websites call. */
@@ -3002,47 +3624,83 @@ export interface components {
             /**
              * Format: uuid
              * @description Id of the door.
+             * @example d00e5a7c-41b2-4c9d-8e3f-7a6b5c4d3e2f
              */
             readonly id: string;
-            /** @description The key that stands in the pages; it is public. */
+            /**
+             * @description The key that stands in the pages; it is public.
+             * @example Wm9Qc3RVdldYeVphYmNkZWZn
+             */
             readonly key: string;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Id of the merchant that owns it; null: the reseller itself. */
+            /**
+             * @description Id of the merchant that owns it; null: the reseller itself.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
             /**
              * Format: uuid
              * @description Id of the template that leads its sessions.
+             * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
              */
             readonly template_id: string;
             /** @description The websites on which it works, by their origin: https, or http on localhost. */
             readonly origins: readonly string[];
-            /** @description Tries of one client address in an hour. */
+            /**
+             * @description Tries of one client address in an hour.
+             * @example 20
+             */
             readonly calls_per_address_hour: number;
-            /** @description Sessions of one website in an hour. */
+            /**
+             * @description Sessions of one website in an hour.
+             * @example 100
+             */
             readonly calls_per_origin_hour: number;
-            /** @description Sessions of all websites in a day (UTC); null: as many as the other limits allow. */
+            /**
+             * @description Sessions of all websites in a day (UTC); null: as many as the other limits allow.
+             * @example 500
+             */
             readonly calls_per_day: number | null;
             /**
              * Format: date-time
              * @description When it was made.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
         };
         readonly ConfigListDoorsResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The doors. */
             readonly doors: readonly components["schemas"]["Door"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly ConfigPutSecretRequest: {
-            /** @description The reseller whose secret it is, or whose merchant's. */
+            /**
+             * @description The reseller whose secret it is, or whose merchant's.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description The merchant whose secret it is. Left out: the reseller's own. */
+            /**
+             * @description The merchant whose secret it is. Left out: the reseller's own.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string;
-            /** @description Its value; it is never shown again. */
+            /**
+             * @description Its value; it is never shown again.
+             * @example Bearer crm-4f6e1d
+             */
             readonly value: string;
         };
         /** @description A credential of a merchant, or of a reseller; its value is never shown. */
@@ -3052,27 +3710,41 @@ export interface components {
              * @example CRM_TOKEN
              */
             readonly name: string;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Id of the merchant that owns it; null: the reseller itself. */
+            /**
+             * @description Id of the merchant that owns it; null: the reseller itself.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
             /**
              * Format: date-time
              * @description When it was written first.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When its value was written last.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
         };
         readonly ConfigListSecretsResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The secrets, without their values. */
             readonly secrets: readonly components["schemas"]["Secret"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         /**
@@ -3100,20 +3772,29 @@ export interface components {
             /**
              * @description What it is for: calls come and go over numbers whose channel is voice only.
              * @default voice
+             * @example voice
              */
             readonly channel?: string;
             /**
              * @description How many calls it takes at once.
              * @default 1
+             * @example 5
              */
             readonly max_concurrent_calls?: number;
-            /** @description The reseller it is allotted to; null: the pool that all share. */
+            /**
+             * @description The reseller it is allotted to; null: the pool that all share.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id?: string | null;
-            /** @description The merchant it is allotted to; null: all of its reseller's. */
+            /**
+             * @description The merchant it is allotted to; null: all of its reseller's.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string | null;
             /**
              * Format: uuid
              * @description The template that takes calls to it; null: the owner's configuration that takes inbound calls decides.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
              */
             readonly inbound_template_id?: string | null;
         };
@@ -3122,56 +3803,96 @@ export interface components {
             /**
              * Format: uuid
              * @description Id of the number.
+             * @example c0ffee00-1234-4abc-8def-0123456789ab
              */
             readonly id: string;
-            /** @description The number, E.164. */
+            /**
+             * @description The number, E.164.
+             * @example +14155550100
+             */
             readonly phone_number: string;
             /** @description The provider whose carrier account holds it. */
             readonly provider: components["schemas"]["Provider"];
             readonly status: components["schemas"]["NumberStatus"];
-            /** @description What it is for: calls come and go over numbers whose channel is voice only. */
+            /**
+             * @description What it is for: calls come and go over numbers whose channel is voice only.
+             * @example voice
+             */
             readonly channel: string;
-            /** @description How many calls it takes at once. */
+            /**
+             * @description How many calls it takes at once.
+             * @example 5
+             */
             readonly max_concurrent_calls: number;
-            /** @description The reseller it is allotted to; null: the pool that all share. */
+            /**
+             * @description The reseller it is allotted to; null: the pool that all share.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string | null;
-            /** @description The merchant it is allotted to; null: all of its reseller's. */
+            /**
+             * @description The merchant it is allotted to; null: all of its reseller's.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
-            /** @description The template that takes calls to it; null: the owner's configuration that takes inbound calls decides. */
+            /**
+             * @description The template that takes calls to it; null: the owner's configuration that takes inbound calls decides.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
             readonly inbound_template_id: string | null;
             /**
              * Format: date-time
              * @description When it was created.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When it was changed last.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
         };
         readonly NumbersListResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The numbers. */
             readonly numbers: readonly components["schemas"]["OutboundNumber"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly NumbersUpdateRequest: {
             /** @description The provider whose carrier account holds it. */
             readonly provider?: components["schemas"]["Provider"];
-            /** @description What it is for: calls come and go over numbers whose channel is voice only. */
+            /**
+             * @description What it is for: calls come and go over numbers whose channel is voice only.
+             * @example voice
+             */
             readonly channel?: string;
-            /** @description How many calls it takes at once. */
+            /**
+             * @description How many calls it takes at once.
+             * @example 5
+             */
             readonly max_concurrent_calls?: number;
-            /** @description The reseller it is allotted to; null: the pool that all share. */
+            /**
+             * @description The reseller it is allotted to; null: the pool that all share.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id?: string | null;
-            /** @description The merchant it is allotted to; null: all of its reseller's. */
+            /**
+             * @description The merchant it is allotted to; null: all of its reseller's.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string | null;
             /**
              * Format: uuid
              * @description The template that takes calls to it; null: the owner's configuration that takes inbound calls decides.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
              */
             readonly inbound_template_id?: string | null;
             /**
@@ -3191,26 +3912,42 @@ export interface components {
              *     ]
              */
             readonly phone_numbers: readonly string[];
-            /** @description Whose list. Left out: the asker's own; an admin's holds for every tenant. */
+            /**
+             * @description Whose list. Left out: the asker's own; an admin's holds for every tenant.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id?: string;
         };
         readonly BlacklistAddResponse: {
-            /** @description Numbers that were not on the list before. */
+            /**
+             * @description Numbers that were not on the list before.
+             * @example 1
+             */
             readonly added: number;
-            /** @description Numbers that were. */
+            /**
+             * @description Numbers that were.
+             * @example 0
+             */
             readonly already_listed: number;
             /** @description All of them as they are listed. */
             readonly phone_numbers: readonly string[];
         };
         /** @description A number that must not be called. */
         readonly BlacklistEntry: {
-            /** @description The number, E.164. */
+            /**
+             * @description The number, E.164.
+             * @example +14155550177
+             */
             readonly phone_number: string;
-            /** @description Whose list it is on; null: an admin listed it, and it holds for every tenant. */
+            /**
+             * @description Whose list it is on; null: an admin listed it, and it holds for every tenant.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string | null;
             /**
              * Format: date-time
              * @description When it was listed.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
@@ -3220,20 +3957,30 @@ export interface components {
              * @enum {string}
              */
             readonly source?: "callee";
-            /** @description Of a callee's wish: for which merchant it holds; null: for the reseller's own templates. */
+            /**
+             * @description Of a callee's wish: for which merchant it holds; null: for the reseller's own templates.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string | null;
             /**
              * Format: uuid
              * @description Of a callee's wish: the lead in whose conversation it was said.
+             * @example 6bc1bee2-2e40-4f96-93d7-7e117393172a
              */
             readonly lead_id?: string;
         };
         readonly BlacklistListResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The listed numbers. */
             readonly entries: readonly components["schemas"]["BlacklistEntry"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly BlacklistRemoveRequest: {
@@ -3244,7 +3991,10 @@ export interface components {
              *     ]
              */
             readonly phone_numbers: readonly string[];
-            /** @description Whose list. Left out: the asker's own; an admin's holds for every tenant. */
+            /**
+             * @description Whose list. Left out: the asker's own; an admin's holds for every tenant.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id?: string;
         };
         /**
@@ -3265,7 +4015,10 @@ export interface components {
              * @example order-4711
              */
             readonly request_id: string;
-            /** @description Id of the template that leads the conversation. */
+            /**
+             * @description Id of the template that leads the conversation.
+             * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
+             */
             readonly template_id: string;
             /**
              * @description The template's variables, and customer_mobile_number: the number to call, in E.164. At most 262144 bytes as JSON.
@@ -3277,9 +4030,15 @@ export interface components {
             readonly payload: {
                 readonly [key: string]: unknown;
             };
-            /** @description The reseller of the template. */
+            /**
+             * @description The reseller of the template.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description The merchant of the template, where it has one. */
+            /**
+             * @description The merchant of the template, where it has one.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string;
             /**
              * @description Where the finished lead is reported, by a signed POST (see the webhook lead.finished): https, or what the deployment allows.
@@ -3316,6 +4075,7 @@ export interface components {
             /**
              * Format: uuid
              * @description Id of the lead.
+             * @example 2b7e1516-28ae-4d2a-abf7-158809cf4f3c
              */
             readonly lead_call_tracker_id: string;
             /**
@@ -3323,14 +4083,20 @@ export interface components {
              * @example order-4711
              */
             readonly order_id: string;
-            /** @description What happened, for a person; also what of an override was left out. */
+            /**
+             * @description What happened, for a person; also what of an override was left out.
+             * @example The lead is queued.
+             */
             readonly message: string;
             /** @description true: the lead named is the first one of this request_id, by the configuration's duplicates, and none was made. */
             readonly duplicate?: boolean;
         };
         /** @description What became of one row of a bulk push. */
         readonly PushResult: {
-            /** @description The row's place among the rows, from 0. */
+            /**
+             * @description The row's place among the rows, from 0.
+             * @example 0
+             */
             readonly index: number;
             /**
              * @description - `queued`: A lead waits to be called.
@@ -3341,6 +4107,7 @@ export interface components {
             /**
              * Format: uuid
              * @description Id of the lead.
+             * @example 2b7e1516-28ae-4d2a-abf7-158809cf4f3c
              */
             readonly lead_call_tracker_id?: string;
             /**
@@ -3348,11 +4115,17 @@ export interface components {
              * @example order-4711
              */
             readonly order_id?: string;
-            /** @description What happened, for a person; also what of an override was left out. */
+            /**
+             * @description What happened, for a person; also what of an override was left out.
+             * @example The lead is queued.
+             */
             readonly message?: string;
             /** @description true: the lead named is the first one of this request_id, by the configuration's duplicates, and none was made. */
             readonly duplicate?: boolean;
-            /** @description Of a refused row: the error code that a push of it alone would get. */
+            /**
+             * @description Of a refused row: the error code that a push of it alone would get.
+             * @example PAYLOAD_INVALID
+             */
             readonly code?: string;
             /** @description Of a refused row: what is wrong, by path. */
             readonly errors?: readonly components["schemas"]["ValidationIssue"][];
@@ -3377,13 +4150,23 @@ export interface components {
             /**
              * Format: uuid
              * @description Id of the lead: lead_call_tracker_id of its push.
+             * @example 2b7e1516-28ae-4d2a-abf7-158809cf4f3c
              */
             readonly id: string;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Id of the merchant that owns it; null: the reseller itself. */
+            /**
+             * @description Id of the merchant that owns it; null: the reseller itself.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
-            /** @description Name of the template. */
+            /**
+             * @description Name of the template.
+             * @example delivery reminder
+             */
             readonly template: string;
             /**
              * @description What the client named its push by (request_id).
@@ -3396,25 +4179,36 @@ export interface components {
              * @example confirmed
              */
             readonly outcome: string | null;
-            /** @description Attempts so far that count: those that dialled. */
+            /**
+             * @description Attempts so far that count: those that dialled.
+             * @example 0
+             */
             readonly attempt_count: number;
             /**
              * Format: date-time
              * @description When it was created.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When it was changed last.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
         };
         readonly LeadsListResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The leads, newest first. */
             readonly leads: readonly components["schemas"]["LeadSummary"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly LeadsByRequestResponse: {
@@ -3423,7 +4217,10 @@ export interface components {
              * @example order-4711
              */
             readonly request_id: string;
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The leads, newest first. */
             readonly leads: readonly components["schemas"]["LeadSummary"][];
@@ -3433,13 +4230,23 @@ export interface components {
             /**
              * Format: uuid
              * @description Id of the lead: lead_call_tracker_id of its push.
+             * @example 2b7e1516-28ae-4d2a-abf7-158809cf4f3c
              */
             readonly id: string;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Id of the merchant that owns it; null: the reseller itself. */
+            /**
+             * @description Id of the merchant that owns it; null: the reseller itself.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
-            /** @description Name of the template. */
+            /**
+             * @description Name of the template.
+             * @example delivery reminder
+             */
             readonly template: string;
             /**
              * @description What the client named its push by (request_id).
@@ -3452,26 +4259,38 @@ export interface components {
              * @example confirmed
              */
             readonly outcome: string | null;
-            /** @description Attempts so far that count: those that dialled. */
+            /**
+             * @description Attempts so far that count: those that dialled.
+             * @example 1
+             */
             readonly attempt_count: number;
             /**
              * Format: uuid
              * @description Id of the template.
+             * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
              */
             readonly template_id: string;
-            /** @description The carrier's id of the last call, or the name of the session's room; the key of its recording. null: nothing was dialled yet. */
+            /**
+             * @description The carrier's id of the last call, or the name of the session's room; the key of its recording. null: nothing was dialled yet.
+             * @example CA0123456789abcdef0123456789abcdef
+             */
             readonly call_id: string | null;
             /**
              * Format: date-time
              * @description When the last call began; null: there was none.
+             * @example 2026-11-21T09:30:02.000Z
              */
             readonly call_initiated_time: string | null;
             /**
              * Format: date-time
              * @description When the last call ended; null: it has not.
+             * @example 2026-11-21T09:30:41.000Z
              */
             readonly call_end_time: string | null;
-            /** @description Where the recording can be downloaded, with a token, one or two minutes after the call. null: there is none. */
+            /**
+             * @description Where the recording can be downloaded, with a token, one or two minutes after the call. null: there is none.
+             * @example https://calls.example/api/calling/leads/recording/CA5a1f0c8f0e7a394c539d0f2a2b6a3a1c
+             */
             readonly recording_url: string | null;
             /**
              * @description What the calls of all attempts cost, in the deployment's currency (COST_CURRENCY); null: not known yet.
@@ -3485,7 +4304,10 @@ export interface components {
              * @enum {string}
              */
             readonly call_direction: "OUTBOUND" | "INBOUND";
-            /** @description The number that the last call came from; null: none yet. */
+            /**
+             * @description The number that the last call came from; null: none yet.
+             * @example c0ffee00-1234-4abc-8def-0123456789ab
+             */
             readonly outbound_number_id: string | null;
             /**
              * @description Scores of the last conversation, by the names of the template's evaluators.
@@ -3496,22 +4318,59 @@ export interface components {
             readonly trace_scores: {
                 readonly [key: string]: number;
             };
-            /** @description The variables of the push, with customer_mobile_number and reporting_webhook_url, and what pre-checks added. */
+            /**
+             * @description The variables of the push, with customer_mobile_number and reporting_webhook_url, and what pre-checks added.
+             * @example {
+             *       "customer_mobile_number": "+14155550123",
+             *       "customer_name": "Ada Lovelace",
+             *       "reporting_webhook_url": "https://shop.example.com/webhooks/calls"
+             *     }
+             */
             readonly payload: {
                 readonly [key: string]: unknown;
             };
-            /** @description Details of the call, each where there is one: transcription (role, content), call_ended_by, hangup_source, node_traversal, variables, errors, pre_check_results, summary, evaluation_errors, cost_breakdown, do_not_call. */
+            /**
+             * @description Details of the call, each where there is one: transcription (role, content), call_ended_by, hangup_source, node_traversal, variables, errors, pre_check_results, summary, evaluation_errors, cost_breakdown, do_not_call.
+             * @example {
+             *       "transcription": [
+             *         {
+             *           "role": "assistant",
+             *           "content": "Hello, this is Northwind Outfitters. Does tomorrow suit for the delivery?"
+             *         },
+             *         {
+             *           "role": "user",
+             *           "content": "Yes, that is fine."
+             *         },
+             *         {
+             *           "role": "assistant",
+             *           "content": "Thank you, and goodbye."
+             *         }
+             *       ],
+             *       "call_ended_by": "agent",
+             *       "hangup_source": {
+             *         "by": "agent",
+             *         "reason": null
+             *       },
+             *       "node_traversal": [
+             *         "ask",
+             *         "goodbye"
+             *       ],
+             *       "errors": []
+             *     }
+             */
             readonly metaData: {
                 readonly [key: string]: unknown;
             };
             /**
              * Format: date-time
              * @description When it was created.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When it was changed last.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
         };
@@ -3520,6 +4379,7 @@ export interface components {
             /**
              * Format: date-time
              * @description When it happened.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly at: string;
             /**
@@ -3538,15 +4398,27 @@ export interface components {
              * @example claimed
              */
             readonly event: string;
-            /** @description What else is known of it; its fields depend on the event. */
+            /**
+             * @description What else is known of it; its fields depend on the event.
+             * @example {
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "execution_mode": "TELEPHONY"
+             *     }
+             */
             readonly details: {
                 readonly [key: string]: unknown;
             };
         };
         readonly LeadsTimelineResponse: {
-            /** @description Id of the lead. */
+            /**
+             * @description Id of the lead.
+             * @example 6bc1bee2-2e40-4f96-93d7-7e117393172a
+             */
             readonly lead_id: string;
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 2
+             */
             readonly count: number;
             /** @description Everything recorded of the lead, the oldest first. */
             readonly events: readonly components["schemas"]["TimelineEvent"][];
@@ -3589,15 +4461,24 @@ export interface components {
              * @enum {string}
              */
             readonly verdict: "pass" | "hold" | "drop" | "not_judged";
-            /** @description A sentence for a person. */
+            /**
+             * @description A sentence for a person.
+             * @example The lead waits in BACKLOG.
+             */
             readonly detail: string;
-            /** @description The figures behind the verdict; they depend on the gate. */
+            /**
+             * @description The figures behind the verdict; they depend on the gate.
+             * @example {
+             *       "status": "BACKLOG"
+             *     }
+             */
             readonly values: {
                 readonly [key: string]: unknown;
             };
             /**
              * Format: date-time
              * @description From when it may let the lead through; null: it does already, or the time is unknown.
+             * @example 2026-11-23T08:00:00.000Z
              */
             readonly until: string | null;
         };
@@ -3606,22 +4487,31 @@ export interface components {
             /**
              * Format: uuid
              * @description Id of the lead.
+             * @example 2b7e1516-28ae-4d2a-abf7-158809cf4f3c
              */
             readonly lead_id: string;
             /**
              * Format: date-time
              * @description The instant that this is judged for.
+             * @example 2026-11-22T12:00:00.000Z
              */
             readonly at: string;
             readonly status: components["schemas"]["LeadStatus"];
-            /** @description true: the next pass of the scheduler claims the lead. */
+            /**
+             * @description true: the next pass of the scheduler claims the lead.
+             * @example false
+             */
             readonly eligible: boolean;
             /**
              * Format: date-time
              * @description The first instant at which, as things stand, every gate passes; null: a person must act first, or the lead will not be called.
+             * @example 2026-11-23T08:00:00.000Z
              */
             readonly next_eligible_at: string | null;
-            /** @description The answer in a sentence. */
+            /**
+             * @description The answer in a sentence.
+             * @example The calling window 09:00-18:00 Europe/Berlin is closed; it opens at 2026-11-23T08:00:00.000Z. As things stand it is called at 2026-11-23T08:00:00.000Z.
+             */
             readonly summary: string;
             /** @description Every gate, in the order in which they are judged. */
             readonly gates: readonly components["schemas"]["GateVerdict"][];
@@ -3641,6 +4531,7 @@ export interface components {
             /**
              * Format: date-time
              * @description When it was sent.
+             * @example 2026-11-21T09:30:42.000Z
              */
             readonly at: string;
             /**
@@ -3648,26 +4539,40 @@ export interface components {
              * @example 200
              */
             readonly status: number | null;
-            /** @description Why it failed, where it was not the status. */
+            /**
+             * @description Why it failed, where it was not the status.
+             * @example connection refused
+             */
             readonly error: string | null;
-            /** @description How long it took, milliseconds. */
+            /**
+             * @description How long it took, milliseconds.
+             * @example 52
+             */
             readonly duration_ms: number;
         };
         /** @description The report of a finished lead on its way to your server. */
         readonly Delivery: {
-            /** @description Id of the delivery: the webhook-id of its requests. */
+            /**
+             * @description Id of the delivery: the webhook-id of its requests.
+             * @example msg_6bc1bee2-2e40-4f96-93d7-7e117393172a
+             */
             readonly id: string;
             /**
              * Format: uuid
              * @description The lead that it reports.
+             * @example 6bc1bee2-2e40-4f96-93d7-7e117393172a
              */
             readonly lead_id: string;
-            /** @description Where it is sent. */
+            /**
+             * @description Where it is sent.
+             * @example https://shop.example.com/webhooks/calls
+             */
             readonly url: string;
             readonly state: components["schemas"]["DeliveryState"];
             /**
              * Format: date-time
              * @description When the next try comes; null: none does.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly next_try_at: string | null;
             /**
@@ -3680,6 +4585,7 @@ export interface components {
             /**
              * Format: date-time
              * @description When the lead finished.
+             * @example 2026-11-21T09:30:41.500Z
              */
             readonly created_at: string;
         };
@@ -3697,25 +4603,39 @@ export interface components {
              * @enum {string}
              */
             readonly transport: "livekit" | "websocket";
-            /** @description Where the client connects. */
+            /**
+             * @description Where the client connects.
+             * @example wss://voice.example.com/media/browser
+             */
             readonly url: string;
-            /** @description What it connects with, for one use. */
+            /**
+             * @description What it connects with, for one use.
+             * @example eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJjYWxsYWdlbnQifQ.c2lnbmF0dXJl
+             */
             readonly token: string;
-            /** @description Name of the session's room: the lead's call_id. */
+            /**
+             * @description Name of the session's room: the lead's call_id.
+             * @example rtc-4c8d1f0e-77b2-4f5a-9a39-0d6e5b1c2f83.1
+             */
             readonly room_name: string;
             /**
              * Format: date-time
              * @description Until when the token can be used.
+             * @example 2026-11-21T09:32:00.000Z
              */
             readonly expires_at: string;
         };
         /** @description A page on which a person joins a session. */
         readonly JoinLink: {
-            /** @description Address of the page; whoever has it can join. */
+            /**
+             * @description Address of the page; whoever has it can join.
+             * @example https://voice.example.com/r/3q2-7wEBAgMEBQYHCAkKCwwN
+             */
             readonly url: string;
             /**
              * Format: date-time
              * @description Until when the session can be joined.
+             * @example 2026-11-28T09:30:00.000Z
              */
             readonly expires_at: string;
         };
@@ -3725,14 +4645,20 @@ export interface components {
              * @example One moment, please.
              */
             readonly text: string;
-            /** @description Your name for it, by which the session's socket says what became of it. Left out: one is given. */
+            /**
+             * @description Your name for it, by which the session's socket says what became of it. Left out: one is given.
+             * @example u-1
+             */
             readonly utterance_id?: string;
             /**
              * @description true: what is being spoken gives way, and what waits.
              * @default false
              */
             readonly interrupt?: boolean;
-            /** @description A voice that the speech model knows. Left out: the template's. */
+            /**
+             * @description A voice that the speech model knows. Left out: the template's.
+             * @example alloy
+             */
             readonly voice?: string;
         };
         /** @description What became of a request to speak. */
@@ -3742,18 +4668,25 @@ export interface components {
              * @enum {string}
              */
             readonly status: "queued";
-            /** @description Its name on the session's socket. */
+            /**
+             * @description Its name on the session's socket.
+             * @example u-1
+             */
             readonly utterance_id: string;
             /**
              * Format: date-time
              * @description When it was queued.
+             * @example 2026-11-21T09:31:00.000Z
              */
             readonly at: string;
         };
         readonly LeadsAbortRequest: {
             /** @description The leads to abort. */
             readonly leads: readonly {
-                /** @description Id of the lead: lead_call_tracker_id of its push. */
+                /**
+                 * @description Id of the lead: lead_call_tracker_id of its push.
+                 * @example 2b7e1516-28ae-4d2a-abf7-158809cf4f3c
+                 */
                 readonly lead_id: string;
                 /**
                  * @description Why, for the audit log and the lead's record.
@@ -3764,7 +4697,10 @@ export interface components {
         };
         /** @description What became of one lead that was to be aborted. */
         readonly AbortResult: {
-            /** @description The lead_id of the item. */
+            /**
+             * @description The lead_id of the item.
+             * @example 2b7e1516-28ae-4d2a-abf7-158809cf4f3c
+             */
             readonly id: string;
             /**
              * @description - `success`: The lead is aborted: it was waiting.
@@ -3774,7 +4710,10 @@ export interface components {
              * @enum {string}
              */
             readonly status: "success" | "already_aborted" | "processing" | "error";
-            /** @description The same in words. */
+            /**
+             * @description The same in words.
+             * @example the lead is aborted; no call will be placed for it
+             */
             readonly message: string;
         };
         readonly LeadsAbortResponse: {
@@ -3784,13 +4723,22 @@ export interface components {
         readonly LeadsResumeRequest: {
             /** @description The leads to try now; left out: all parked leads of template_id. */
             readonly lead_ids?: readonly string[];
-            /** @description The template whose parked leads are tried now, 10,000 at most. */
+            /**
+             * @description The template whose parked leads are tried now, 10,000 at most.
+             * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
+             */
             readonly template_id?: string;
         };
         readonly LeadsResumeResponse: {
-            /** @description Leads that are due now; one that was not parked, or is being tried, is not counted. */
+            /**
+             * @description Leads that are due now; one that was not parked, or is being tried, is not counted.
+             * @example 2
+             */
             readonly resumed: number;
-            /** @description true: there are others; ask again. */
+            /**
+             * @description true: there are others; ask again.
+             * @example false
+             */
             readonly more: boolean;
         };
         /** @description An event as a CloudEvent 1.0. */
@@ -3817,11 +4765,15 @@ export interface components {
              * @example lead.ended
              */
             readonly type: string;
-            /** @description Id of what it is about: the lead. */
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 6bc1bee2-2e40-4f96-93d7-7e117393172a
+             */
             readonly subject: string;
             /**
              * Format: date-time
              * @description When it happened, UTC.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly time: string;
             /**
@@ -3831,15 +4783,39 @@ export interface components {
              * @enum {string}
              */
             readonly datacontenttype: "application/json";
-            /** @description Id of the reseller whose it is. */
+            /**
+             * @description Id of the reseller whose it is.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller: string;
-            /** @description Id of the merchant whose it is; absent: it is the reseller's own. */
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant?: string;
-            /** @description Id of the template; absent: it has none. */
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
+             */
             readonly template?: string;
-            /** @description Its number among the events of its subject: 1, 2, 3, … without a gap. */
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
             readonly seq: number;
-            /** @description What is told of it, by its type. */
+            /**
+             * @description What is told of it, by its type.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
             readonly data: {
                 readonly [key: string]: unknown;
             };
@@ -3861,13 +4837,22 @@ export interface components {
              * @example 4711
              */
             readonly next_cursor: string;
-            /** @description Whether there are further events now. */
+            /**
+             * @description Whether there are further events now.
+             * @example false
+             */
             readonly more: boolean;
-            /** @description Whether events behind `after` are no longer kept, and so were missed. */
+            /**
+             * @description Whether events behind `after` are no longer kept, and so were missed.
+             * @example false
+             */
             readonly expired: boolean;
         };
         readonly LeadsEventsResponse: {
-            /** @description Id of the lead: lead_call_tracker_id of its push. */
+            /**
+             * @description Id of the lead: lead_call_tracker_id of its push.
+             * @example 6bc1bee2-2e40-4f96-93d7-7e117393172a
+             */
             readonly lead_id: string;
             /** @description Events in their order. */
             readonly events: readonly components["schemas"]["FollowedEvent"][];
@@ -3876,9 +4861,15 @@ export interface components {
              * @example 4711
              */
             readonly next_cursor: string;
-            /** @description Whether there are further events now. */
+            /**
+             * @description Whether there are further events now.
+             * @example false
+             */
             readonly more: boolean;
-            /** @description Whether events behind `after` are no longer kept, and so were missed. */
+            /**
+             * @description Whether events behind `after` are no longer kept, and so were missed.
+             * @example false
+             */
             readonly expired: boolean;
         };
         /**
@@ -3895,23 +4886,45 @@ export interface components {
             /**
              * Format: uuid
              * @description Id of the inbound call.
+             * @example 1f0e9d8c-7b6a-8594-8372-615f4e3d2c1b
              */
             readonly id: string;
             /** @description Over which provider it came. */
             readonly provider: components["schemas"]["Provider"];
-            /** @description The carrier's id of the call. */
+            /**
+             * @description The carrier's id of the call.
+             * @example CA89abcdef0123456789abcdef01234567
+             */
             readonly call_id: string;
-            /** @description Who called; null: the caller withheld the number. */
+            /**
+             * @description Who called; null: the caller withheld the number.
+             * @example +14155550123
+             */
             readonly caller_number: string | null;
-            /** @description Which number was called. */
+            /**
+             * @description Which number was called.
+             * @example +14155550100
+             */
             readonly called_number: string;
-            /** @description Id of that number; null: it is none of ours. */
+            /**
+             * @description Id of that number; null: it is none of ours.
+             * @example c0ffee00-1234-4abc-8def-0123456789ab
+             */
             readonly number_id: string | null;
-            /** @description The number's reseller; null: it has no owner. */
+            /**
+             * @description The number's reseller; null: it has no owner.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string | null;
-            /** @description The number's merchant; null: it has none. */
+            /**
+             * @description The number's merchant; null: it has none.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
-            /** @description The template that leads its conversation; null: there is none. */
+            /**
+             * @description The template that leads its conversation; null: there is none.
+             * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
+             */
             readonly template_id: string | null;
             /** @description null: there is none yet. */
             readonly verdict: components["schemas"]["InboundVerdict"] | null;
@@ -3920,20 +4933,30 @@ export interface components {
              * @enum {string|null}
              */
             readonly reason: "unknown_number" | "no_template" | "template_inactive" | "inbound_disabled" | "outside_window" | "blacklisted" | "rate_limited" | "spend_ceiling" | "unavailable" | null;
-            /** @description Its lead; null: it was not accepted. */
+            /**
+             * @description Its lead; null: it was not accepted.
+             * @example 6bc1bee2-2e40-4f96-93d7-7e117393172a
+             */
             readonly lead_id: string | null;
             /**
              * Format: date-time
              * @description When it came.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
         };
         readonly DialerInboundCallsResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The calls, newest first. */
             readonly inbound_calls: readonly components["schemas"]["InboundCall"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         /** @description Figures of the leads of a period, without test and playground leads. */
@@ -3941,11 +4964,13 @@ export interface components {
             /**
              * Format: date-time
              * @description The period's beginning, inclusive.
+             * @example 2026-11-01T00:00:00.000Z
              */
             readonly from: string;
             /**
              * Format: date-time
              * @description The period's end, exclusive.
+             * @example 2026-12-01T00:00:00.000Z
              */
             readonly to: string;
             /**
@@ -3953,21 +4978,45 @@ export interface components {
              * @example USD
              */
             readonly cost_currency: string;
-            /** @description Leads created in the period. */
+            /**
+             * @description Leads created in the period.
+             * @example 120
+             */
             readonly leads: number;
-            /** @description Those of them that are FINISHED. */
+            /**
+             * @description Those of them that are FINISHED.
+             * @example 96
+             */
             readonly finished: number;
-            /** @description Calls that were placed. */
+            /**
+             * @description Calls that were placed.
+             * @example 131
+             */
             readonly attempts: number;
-            /** @description Calls that a person answered. */
+            /**
+             * @description Calls that a person answered.
+             * @example 88
+             */
             readonly answered: number;
-            /** @description Average length of the answered calls, seconds; null without any. */
+            /**
+             * @description Average length of the answered calls, seconds; null without any.
+             * @example 37.4
+             */
             readonly average_talk_seconds: number | null;
-            /** @description What the calls cost, in cost_currency. */
+            /**
+             * @description What the calls cost, in cost_currency.
+             * @example 1.834
+             */
             readonly cost: number;
-            /** @description Leads that finished with one of the template's own outcome words: the conversation reached a decision. */
+            /**
+             * @description Leads that finished with one of the template's own outcome words: the conversation reached a decision.
+             * @example 84
+             */
             readonly decided: number;
-            /** @description Leads whose callee asked not to be called again. Absent: a version before 0.3.0 counted. */
+            /**
+             * @description Leads whose callee asked not to be called again. Absent: a version before 0.3.0 counted.
+             * @example 2
+             */
             readonly do_not_call?: number;
             /**
              * @description Share of the finished leads that were decided, and not by a refusal, 0 to 1; null without any.
@@ -3999,25 +5048,53 @@ export interface components {
                 /**
                  * Format: uuid
                  * @description Id of the template.
+                 * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
                  */
                 readonly template_id: string;
-                /** @description Name of the template. */
+                /**
+                 * @description Name of the template.
+                 * @example delivery reminder
+                 */
                 readonly template: string;
-                /** @description Leads created in the period. */
+                /**
+                 * @description Leads created in the period.
+                 * @example 120
+                 */
                 readonly leads: number;
-                /** @description Those of them that are FINISHED. */
+                /**
+                 * @description Those of them that are FINISHED.
+                 * @example 96
+                 */
                 readonly finished: number;
-                /** @description Calls that were placed. */
+                /**
+                 * @description Calls that were placed.
+                 * @example 131
+                 */
                 readonly attempts: number;
-                /** @description Calls that a person answered. */
+                /**
+                 * @description Calls that a person answered.
+                 * @example 88
+                 */
                 readonly answered: number;
-                /** @description Average length of the answered calls, seconds; null without any. */
+                /**
+                 * @description Average length of the answered calls, seconds; null without any.
+                 * @example 37.4
+                 */
                 readonly average_talk_seconds: number | null;
-                /** @description What the calls cost, in cost_currency. */
+                /**
+                 * @description What the calls cost, in cost_currency.
+                 * @example 1.834
+                 */
                 readonly cost: number;
-                /** @description Leads that finished with one of the template's own outcome words: the conversation reached a decision. */
+                /**
+                 * @description Leads that finished with one of the template's own outcome words: the conversation reached a decision.
+                 * @example 84
+                 */
                 readonly decided: number;
-                /** @description Leads whose callee asked not to be called again. Absent: a version before 0.3.0 counted. */
+                /**
+                 * @description Leads whose callee asked not to be called again. Absent: a version before 0.3.0 counted.
+                 * @example 2
+                 */
                 readonly do_not_call?: number;
                 /**
                  * @description Share of the finished leads that were decided, and not by a refusal, 0 to 1; null without any.
@@ -4038,19 +5115,27 @@ export interface components {
         };
         /** @description A delivery with its owner. */
         readonly ListedDelivery: {
-            /** @description Id of the delivery: the webhook-id of its requests. */
+            /**
+             * @description Id of the delivery: the webhook-id of its requests.
+             * @example msg_6bc1bee2-2e40-4f96-93d7-7e117393172a
+             */
             readonly id: string;
             /**
              * Format: uuid
              * @description The lead that it reports.
+             * @example 6bc1bee2-2e40-4f96-93d7-7e117393172a
              */
             readonly lead_id: string;
-            /** @description Where it is sent. */
+            /**
+             * @description Where it is sent.
+             * @example https://shop.example.com/webhooks/calls
+             */
             readonly url: string;
             readonly state: components["schemas"]["DeliveryState"];
             /**
              * Format: date-time
              * @description When the next try comes; null: none does.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly next_try_at: string | null;
             /**
@@ -4063,37 +5148,63 @@ export interface components {
             /**
              * Format: date-time
              * @description When the lead finished.
+             * @example 2026-11-21T09:30:41.500Z
              */
             readonly created_at: string;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Id of the merchant that owns it; null: the reseller itself. */
+            /**
+             * @description Id of the merchant that owns it; null: the reseller itself.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
         };
         readonly WebhookListResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The deliveries, newest first. */
             readonly deliveries: readonly components["schemas"]["ListedDelivery"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly WebhookSecretResponse: {
-            /** @description What webhooks are signed with (Standard Webhooks): whsec_ and the key in base64. Keep it secret. */
+            /**
+             * @description What webhooks are signed with (Standard Webhooks): whsec_ and the key in base64. Keep it secret.
+             * @example whsec_Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIHN0aWxs
+             */
             readonly secret: string;
         };
         readonly WebhookRotateSecretRequest: {
-            /** @description The reseller whose secret it is, or whose merchant's. */
+            /**
+             * @description The reseller whose secret it is, or whose merchant's.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description The merchant whose secret it is. Left out: the reseller's own. */
+            /**
+             * @description The merchant whose secret it is. Left out: the reseller's own.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string;
         };
         readonly WebhookRotateSecretResponse: {
-            /** @description What webhooks are signed with (Standard Webhooks): whsec_ and the key in base64. Keep it secret. */
+            /**
+             * @description What webhooks are signed with (Standard Webhooks): whsec_ and the key in base64. Keep it secret.
+             * @example whsec_Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIHN0aWxs
+             */
             readonly secret: string;
             /**
              * Format: date-time
              * @description Until when the secret before signs beside it; null: there was none.
+             * @example 2026-11-22T09:30:00.000Z
              */
             readonly previous_valid_until: string | null;
         };
@@ -4121,9 +5232,15 @@ export interface components {
          */
         readonly EventType: "lead.queued" | "lead.claimed" | "lead.dialing" | "lead.ringing" | "lead.answered" | "lead.turn" | "lead.ended" | "lead.retry" | "lead.finished" | "lead.evaluated" | "lead.aborted" | "lead.parked" | "recording.stored" | "cost.known" | "number.changed" | "pause.changed" | "configuration.changed";
         readonly WebhookCreateEndpointRequest: {
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Id of the merchant whose events it hears; left out: those of the reseller and all its merchants. */
+            /**
+             * @description Id of the merchant whose events it hears; left out: those of the reseller and all its merchants.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id?: string;
             /**
              * @description Where the events are sent: https, at a public address. It is checked again at every try, after name resolution.
@@ -4134,11 +5251,20 @@ export interface components {
             readonly types: readonly components["schemas"]["EventType"][];
         };
         readonly WebhookCreateEndpointResponse: {
-            /** @description Id of the endpoint. */
+            /**
+             * @description Id of the endpoint.
+             * @example e9d0a1b2-5c3d-4e4f-8a6b-7c8d9e0f1a2b
+             */
             readonly id: string;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Id of the merchant whose events it hears; null: those of the reseller and all its merchants. */
+            /**
+             * @description Id of the merchant whose events it hears; null: those of the reseller and all its merchants.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
             /**
              * @description Where the events are sent: https, at a public address. It is checked again at every try, after name resolution.
@@ -4147,7 +5273,10 @@ export interface components {
             readonly url: string;
             /** @description Types of events that it hears of, each once. */
             readonly types: readonly components["schemas"]["EventType"][];
-            /** @description True: events are kept and not sent; they go out in order when it is false again, up to seven days late. */
+            /**
+             * @description True: events are kept and not sent; they go out in order when it is false again, up to seven days late.
+             * @example false
+             */
             readonly paused: boolean;
             /**
              * Format: date-time
@@ -4157,23 +5286,37 @@ export interface components {
             /**
              * Format: date-time
              * @description When it was created.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When it was changed last.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
-            /** @description What signs the endpoint's events (whsec_…). Shown in this answer alone: keep it. */
+            /**
+             * @description What signs the endpoint's events (whsec_…). Shown in this answer alone: keep it.
+             * @example whsec_Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIHN0aWxs
+             */
             readonly secret: string;
         };
         /** @description Where a tenant hears of events. */
         readonly WebhookEndpoint: {
-            /** @description Id of the endpoint. */
+            /**
+             * @description Id of the endpoint.
+             * @example e9d0a1b2-5c3d-4e4f-8a6b-7c8d9e0f1a2b
+             */
             readonly id: string;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Id of the merchant whose events it hears; null: those of the reseller and all its merchants. */
+            /**
+             * @description Id of the merchant whose events it hears; null: those of the reseller and all its merchants.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
             /**
              * @description Where the events are sent: https, at a public address. It is checked again at every try, after name resolution.
@@ -4182,7 +5325,10 @@ export interface components {
             readonly url: string;
             /** @description Types of events that it hears of, each once. */
             readonly types: readonly components["schemas"]["EventType"][];
-            /** @description True: events are kept and not sent; they go out in order when it is false again, up to seven days late. */
+            /**
+             * @description True: events are kept and not sent; they go out in order when it is false again, up to seven days late.
+             * @example false
+             */
             readonly paused: boolean;
             /**
              * Format: date-time
@@ -4192,20 +5338,28 @@ export interface components {
             /**
              * Format: date-time
              * @description When it was created.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
             /**
              * Format: date-time
              * @description When it was changed last.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
         };
         readonly WebhookListEndpointsResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The endpoints. */
             readonly endpoints: readonly components["schemas"]["WebhookEndpoint"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         readonly WebhookUpdateEndpointRequest: {
@@ -4216,36 +5370,62 @@ export interface components {
             readonly url?: string;
             /** @description Types of events that it hears of, each once. */
             readonly types?: readonly components["schemas"]["EventType"][];
-            /** @description True: events are kept and not sent; they go out in order when it is false again, up to seven days late. */
+            /**
+             * @description True: events are kept and not sent; they go out in order when it is false again, up to seven days late.
+             * @example true
+             */
             readonly paused?: boolean;
         };
         readonly WebhookRotateEndpointSecretResponse: {
-            /** @description What signs the endpoint's events (whsec_…). Shown in this answer alone: keep it. */
+            /**
+             * @description What signs the endpoint's events (whsec_…). Shown in this answer alone: keep it.
+             * @example whsec_Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIHN0aWxs
+             */
             readonly secret: string;
             /**
              * Format: date-time
              * @description Until then the secret before signs beside it.
+             * @example 2026-11-22T09:30:00.000Z
              */
             readonly previous_valid_until: string;
         };
         /** @description An event on its way to an endpoint. */
         readonly EndpointDelivery: {
-            /** @description Id of the delivery: the webhook-id of its requests. */
+            /**
+             * @description Id of the delivery: the webhook-id of its requests.
+             * @example msg_0c5a9e1d-3b7f-8d24-9a61-5e2f4c8b7d90
+             */
             readonly id: string;
-            /** @description Id of the endpoint. */
+            /**
+             * @description Id of the endpoint.
+             * @example e9d0a1b2-5c3d-4e4f-8a6b-7c8d9e0f1a2b
+             */
             readonly endpoint_id: string;
-            /** @description Id of the event: the lead's id, a dot, and the number of the event. */
+            /**
+             * @description Id of the event: the lead's id, a dot, and the number of the event.
+             * @example test.0198c0de-7a39-4c53-9d0f-2a2b6a3a1c11
+             */
             readonly event_id: string;
-            /** @description Type of the event; endpoint.test: a test. */
+            /**
+             * @description Type of the event; endpoint.test: a test.
+             * @example endpoint.test
+             */
             readonly type: string;
-            /** @description Id of the lead; null: the event is of none. */
+            /**
+             * @description Id of the lead; null: the event is of none.
+             * @example 6bc1bee2-2e40-4f96-93d7-7e117393172a
+             */
             readonly lead_id: string | null;
-            /** @description Number of the event within its lead. */
+            /**
+             * @description Number of the event within its lead.
+             * @example 1
+             */
             readonly seq: number;
             readonly state: components["schemas"]["DeliveryState"];
             /**
              * Format: date-time
              * @description When the next try is due; null: there is none.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly next_try_at: string | null;
             /** @description Its tries, the oldest first; the newest 200. */
@@ -4255,15 +5435,22 @@ export interface components {
             /**
              * Format: date-time
              * @description When it was created.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
         };
         readonly WebhookEndpointDeliveriesResponse: {
-            /** @description Items in this answer. */
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
             readonly count: number;
             /** @description The deliveries. */
             readonly deliveries: readonly components["schemas"]["EndpointDelivery"][];
-            /** @description The cursor of the page after this one; null: this was the last. */
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
             readonly next_cursor: string | null;
         };
         /** @description One side's contribution to a conversation. */
@@ -4274,7 +5461,10 @@ export interface components {
              * @enum {string}
              */
             readonly role: "user" | "assistant";
-            /** @description What was said; of the agent's words those that were heard. */
+            /**
+             * @description What was said; of the agent's words those that were heard.
+             * @example Does tomorrow suit?
+             */
             readonly content: string;
         };
         /** @description A finished lead as its webhook reports it: what is known when it ends. Fields are added over time; pass over those that you do not know. */
@@ -4287,6 +5477,7 @@ export interface components {
             /**
              * Format: uuid
              * @description Id of the lead: lead_call_tracker_id of its push.
+             * @example 2b7e1516-28ae-4d2a-abf7-158809cf4f3c
              */
             readonly lead_call_tracker_id: string;
             /**
@@ -4299,27 +5490,44 @@ export interface components {
              * @example confirmed
              */
             readonly outcome: string | null;
-            /** @description Attempts so far that count: those that dialled. */
+            /**
+             * @description Attempts so far that count: those that dialled.
+             * @example 1
+             */
             readonly attempt_count: number;
-            /** @description The carrier's id of the last call, or the name of the session's room; the key of its recording. null: nothing was dialled yet. */
+            /**
+             * @description The carrier's id of the last call, or the name of the session's room; the key of its recording. null: nothing was dialled yet.
+             * @example CA0123456789abcdef0123456789abcdef
+             */
             readonly call_id: string | null;
             /**
              * Format: date-time
              * @description When the last call began; null: there was none.
+             * @example 2026-11-21T09:30:02.000Z
              */
             readonly call_initiated_time: string | null;
             /**
              * Format: date-time
              * @description When the last call ended; null: it has not.
+             * @example 2026-11-21T09:30:41.000Z
              */
             readonly call_end_time: string | null;
-            /** @description Seconds between the two; null where one is missing. */
+            /**
+             * @description Seconds between the two; null where one is missing.
+             * @example 39
+             */
             readonly call_duration_seconds: number | null;
-            /** @description Where the recording can be downloaded, with a token, one or two minutes after the call. null: there is none. */
+            /**
+             * @description Where the recording can be downloaded, with a token, one or two minutes after the call. null: there is none.
+             * @example https://calls.example/api/calling/leads/recording/CA5a1f0c8f0e7a394c539d0f2a2b6a3a1c
+             */
             readonly recording_url: string | null;
             /** @description What was said, the oldest lines left out of a very long one. */
             readonly transcription: readonly components["schemas"]["Turn"][];
-            /** @description What the conversation extracted. */
+            /**
+             * @description What the conversation extracted.
+             * @example {}
+             */
             readonly variables: {
                 readonly [key: string]: unknown;
             };
@@ -4332,7 +5540,35 @@ export interface components {
             readonly trace_scores: {
                 readonly [key: string]: number;
             };
-            /** @description Details of the call, each where there is one: transcription (role, content), call_ended_by, hangup_source, node_traversal, variables, errors, pre_check_results, summary, evaluation_errors, cost_breakdown, do_not_call. */
+            /**
+             * @description Details of the call, each where there is one: transcription (role, content), call_ended_by, hangup_source, node_traversal, variables, errors, pre_check_results, summary, evaluation_errors, cost_breakdown, do_not_call.
+             * @example {
+             *       "transcription": [
+             *         {
+             *           "role": "assistant",
+             *           "content": "Hello, this is Northwind Outfitters. Does tomorrow suit for the delivery?"
+             *         },
+             *         {
+             *           "role": "user",
+             *           "content": "Yes, that is fine."
+             *         },
+             *         {
+             *           "role": "assistant",
+             *           "content": "Thank you, and goodbye."
+             *         }
+             *       ],
+             *       "call_ended_by": "agent",
+             *       "hangup_source": {
+             *         "by": "agent",
+             *         "reason": null
+             *       },
+             *       "node_traversal": [
+             *         "ask",
+             *         "goodbye"
+             *       ],
+             *       "errors": []
+             *     }
+             */
             readonly metaData: {
                 readonly [key: string]: unknown;
             };
@@ -4341,16 +5577,26 @@ export interface components {
              * @example order-4711
              */
             readonly request_id: string;
-            /** @description Id of the reseller that owns it. */
+            /**
+             * @description Id of the reseller that owns it.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
             readonly reseller_id: string;
-            /** @description Id of the merchant that owns it; null: the reseller itself. */
+            /**
+             * @description Id of the merchant that owns it; null: the reseller itself.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
             readonly merchant_id: string | null;
             /**
              * Format: uuid
              * @description Id of the template.
+             * @example 7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00
              */
             readonly template_id: string;
-            /** @description Name of the template. */
+            /**
+             * @description Name of the template.
+             * @example delivery reminder
+             */
             readonly template: string;
             readonly execution_mode: components["schemas"]["ExecutionMode"];
             /**
@@ -4359,7 +5605,10 @@ export interface components {
              * @enum {string}
              */
             readonly call_direction: "OUTBOUND" | "INBOUND";
-            /** @description A playground or test lead. */
+            /**
+             * @description A playground or test lead.
+             * @example false
+             */
             readonly is_test: boolean;
             /**
              * @description The callee, or the caller of an inbound call; masked, or in full where the merchant's webhook_phone_number says so. null: none.
@@ -4382,6 +5631,7 @@ export interface components {
             /**
              * Format: date-time
              * @description When the lead finished.
+             * @example 2026-11-21T09:30:00.000Z
              */
             readonly timestamp: string;
             readonly data: components["schemas"]["FinishedLead"];
@@ -6774,7 +8024,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description One range of bytes, like bytes=0-65535; several are answered with the whole file. */
+                /** @description One range of bytes; several are answered with the whole file. */
                 readonly Range?: string;
                 /** @description The ETag of the file that the part is of; another file is sent whole. */
                 readonly "If-Range"?: string;

@@ -19,6 +19,9 @@ import {
 import { AuditAction, auditList, MAX_DETAILS } from "./requests/audit-requests.ts";
 import { AskerKind, By, Count, NextCursor, OwnerFilter, PageParams, RoleEnum, Stamps } from "./records/identity.ts";
 
+/** Id of a token, as an example. */
+const TOKEN_ID = "0b8e4f6e-7a39-4c53-9d0f-2a2b6a3a1c11";
+
 const ofUser = {
   email: described(
     "The e-mail address that the person logs in with.",
@@ -108,7 +111,9 @@ export const S2sTokenRecord = named(
       expires_at: described("Until when it works.", IsoTime),
       revoked_at: described("When it was revoked; null: it was not.", Nullable(IsoTime)),
       issued_by: Type.Optional(described("Who issued it. Absent: unknown.", Issuer)),
-      revoked_with: Type.Optional(described("Id of the token with whose revocation this one was revoked.", Id)),
+      revoked_with: Type.Optional(
+        described("Id of the token with whose revocation this one was revoked.", Id, { example: TOKEN_ID }),
+      ),
     }),
   ),
 );
@@ -187,7 +192,9 @@ export const auth = {
       Strict({
         by: By,
         role: Type.Optional(described("Only tokens of this role.", TokenRole)),
-        issued_by: Type.Optional(described("Only tokens that this person or token issued.", Text(64))),
+        issued_by: Type.Optional(
+          described("Only tokens that this person or token issued.", Text(64), { example: TOKEN_ID }),
+        ),
         ...OwnerFilter,
         ...PageParams,
       }),
@@ -232,7 +239,7 @@ export const auth = {
         ),
         ...OwnerFilter,
         is_active: Type.Optional(described("Only users that can log in, or only the others.", Type.Boolean())),
-        access_given_by: Type.Optional(described(GivenBy, Text(64))),
+        access_given_by: Type.Optional(described(GivenBy, Text(64), { example: TOKEN_ID })),
         ...PageParams,
       }),
       Type.Object({

@@ -47,6 +47,7 @@ const settings = {
   inbound_template_id: described(
     "The template that takes calls to it; null: the owner's configuration that takes inbound calls decides.",
     Nullable(Uuid),
+    { example: "5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12" },
   ),
 };
 const { provider: _provider, ...otherSettings } = settings;

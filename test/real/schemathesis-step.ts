@@ -6,7 +6,7 @@ import { tailOf } from "../../local/real/machine.ts";
 import { PartError } from "../../local/real/part.ts";
 import { VARIABLES } from "../../local/real/schemathesis/schemathesis.ts";
 import { makeTenant, readTenant, type Role, type Tenant } from "../../local/real/schemathesis/tenant.ts";
-import { apiClient, login } from "../../local/tools/api-client.ts";
+import { createClient, login } from "../../deploy/client/client.ts";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
 import type { Outcome, Step } from "./outcome.ts";
 
@@ -59,7 +59,7 @@ export function readSummary(output: string, status: number): Outcome {
 /** Waits until nothing of a tenant changes by itself: its lead has been called, and is reported and written up; what it reads then. */
 async function settled(baseUrl: string, tenant: Tenant): Promise<Record<string, string>> {
   const path = { lead_id: tenant.lead_id };
-  const client = apiClient(baseUrl, tenant.tokens.merchant);
+  const client = createClient({ base: baseUrl, token: tenant.tokens.merchant });
   let before = await readTenant(baseUrl, tenant);
   for (let waited = 0; waited < SETTLED_MS; waited += POLL_MS) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
@@ -110,7 +110,8 @@ function argumentsOf({ phases, examples, seconds, without = [] }: Bounds, url: s
 async function fuzz(role: Role, bounds: Bounds, env: NodeJS.ProcessEnv, log: string): Promise<Outcome> {
   const of = (name: keyof typeof VARIABLES): string => env[VARIABLES[name]] ?? "";
   const url = of("url");
-  const admin = apiClient(url, await login(url, of("email"), of("password")));
+  // with repetitions: the step before used up what an address may try to log in
+  const admin = createClient({ base: url, token: await login(url, of("email"), of("password")) });
   const admins = (await admin.ask("GET", "/users", { query: { role: "admin", limit: 500 } })).users.map((u) => u.id);
   const { count } = await admin.ask("GET", "/resellers", { query: { limit: 500 } });
   const own = await makeTenant(url, admin, count, of("sink"));

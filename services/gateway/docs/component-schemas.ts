@@ -107,3 +107,53 @@ export function outward(schema: Schema, into: Components): Schema {
   into[title] ??= { ...shapeOf(own, into), description: textOf(schema, schema["x-about"]) };
   return { $ref: `#/components/schemas/${title}`, ...said };
 }
+
+const TYPES = new Map([
+  ["string", ["string"]],
+  ["number", ["number", "integer"]],
+  ["boolean", ["boolean"]],
+  ["object", ["object"]],
+]);
+const isOfType = (schema: Schema, value: unknown): boolean =>
+  [schema["type"]].flat().some((type) => isText(type) && TYPES.get(typeof value)?.includes(type) === true);
+const tellsValues = (schema: Schema): boolean => ["examples", "enum", "const"].some((word) => word in schema);
+
+/**
+ * Gives the fields of a schema that show no value the one that they have in an example of the whole, down through what it refers to. The examples of operations
+ * are answers of the services themselves (test/gateway/docs/documented-examples.test.ts), so a field shows what it really holds.
+ */
+export function showIn(schema: unknown, value: unknown, components: Components): void {
+  if (!isRecord(schema) || value === null || value === undefined) return;
+  const { $ref, properties, items, anyOf, additionalProperties: free } = schema;
+  if (isText($ref)) return showIn(components[$ref.split("/").at(-1) ?? ""], value, components);
+  if (Array.isArray(anyOf)) for (const option of anyOf) showIn(option, value, components);
+  if (Array.isArray(value)) {
+    for (const item of value) showIn(items, item, components);
+  } else if (isRecord(value) && isRecord(properties ?? free)) {
+    const named = isRecord(properties) ? properties : {};
+    for (const [name, inner] of Object.entries(value)) showIn(named[name] ?? free, inner, components);
+  } else if (isOfType(schema, value) && !tellsValues(schema)) schema["examples"] = [value];
+}
+
+/** Every named field below `part`, and every parameter: its name and its schema. */
+export function* fieldsIn(part: unknown): Generator<[name: string, schema: Schema]> {
+  if (Array.isArray(part)) for (const one of part) yield* fieldsIn(one);
+  if (!isRecord(part)) return;
+  const { name, schema, properties, example: _example, examples: _examples, ...rest } = part;
+  if (isText(name) && isRecord(schema)) yield [name, schema];
+  const named = isRecord(properties) ? properties : {};
+  for (const [field, inner] of Object.entries(named)) if (isRecord(inner)) yield [field, inner];
+  yield* fieldsIn([schema, ...Object.values(named), ...Object.values(rest)]);
+}
+
+/** What still shows no value shows that of a field of the same name: a name means one thing. */
+export function shareExamples(part: unknown): void {
+  const all = [...fieldsIn(part)];
+  const shown = new Map<string, unknown[]>();
+  for (const [name, { examples }] of all)
+    if (Array.isArray(examples)) shown.set(name, [...(shown.get(name) ?? []), ...(examples as unknown[])]);
+  for (const [name, schema] of all) {
+    const value = tellsValues(schema) ? undefined : shown.get(name)?.find((one) => isOfType(schema, one));
+    if (value !== undefined) schema["examples"] = [value];
+  }
+}

@@ -1,7 +1,8 @@
 import { CATALOGUE, type ErrorCode } from "../../../shared/errors.ts";
+import { isRecord } from "../../../shared/json.ts";
 import { plain, type Schema } from "../api/action-schema.ts";
 import { statusOf } from "../http/http-errors.ts";
-import { outward, type Components } from "./component-schemas.ts";
+import { outward, shareExamples, showIn, type Components } from "./component-schemas.ts";
 import { linksOf } from "./operation-links.ts";
 import { EVENTS_TAG, webhookSection } from "./webhook-section.ts";
 import { exampleOf } from "./examples.ts";
@@ -48,17 +49,30 @@ const PROBLEM: Schema = {
   "x-about": "RFC 9457 problem. `code` is stable; branch on it, not on the texts.",
   required: ["type", "title", "status", "detail", "code", "request_id"],
   properties: {
-    type: { type: "string", format: "uri", description: "A page about the code." },
-    title: { type: "string", description: "What the code means." },
+    type: {
+      type: "string",
+      format: "uri",
+      description: "A page about the code.",
+      examples: ["https://calls.example/docs#PAYLOAD_INVALID"],
+    },
+    title: { type: "string", description: "What the code means.", examples: [CATALOGUE.PAYLOAD_INVALID.title] },
     status: { type: "integer", description: "The HTTP status.", examples: [422] },
-    detail: { type: "string", description: "What is wrong here, and what to do, for a person." },
+    detail: {
+      type: "string",
+      description: "What is wrong here, and what to do, for a person.",
+      examples: ["The payload lacks customer_name."],
+    },
     code: {
       type: "string",
       enum: Object.keys(CATALOGUE),
       description: "What is wrong, for programs.",
       "x-meanings": Object.fromEntries(Object.entries(CATALOGUE).map(([code, { title }]) => [code, `${title}.`])),
     },
-    request_id: { type: "string", description: "Also in the X-Request-Id header; name it when you ask for help." },
+    request_id: {
+      type: "string",
+      description: "Also in the X-Request-Id header; name it when you ask for help.",
+      examples: ["0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11"],
+    },
     errors: {
       type: "array",
       items: plain(IssueView),
@@ -207,12 +221,23 @@ function operationOf(row: Row, rows: readonly Row[], into: Components): Schema {
   };
 }
 
+/** Fields show the values of the examples in which they stand, wherever in `part` a schema has one beside it. */
+function showFields(part: unknown, schemas: Components): void {
+  if (Array.isArray(part)) for (const one of part) showFields(one, schemas);
+  if (!isRecord(part)) return;
+  if ("schema" in part && "example" in part) showIn(part["schema"], part["example"], schemas);
+  else for (const one of Object.values(part)) showFields(one, schemas);
+}
+
 /** The API as an OpenAPI 3.1 document: the table's rows with the contracts' schemas. */
 export function openApi(rows: readonly Row[], version: string): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   const schemas: Components = {};
   outward(PROBLEM, schemas);
   for (const row of rows) (paths[row.path] ??= {})[row.method.toLowerCase()] = operationOf(row, rows, schemas);
+  const webhooks = webhookSection(schemas);
+  showFields([paths, webhooks], schemas);
+  shareExamples([schemas, paths, webhooks]);
   return {
     openapi: "3.1.0",
     info: {
@@ -230,7 +255,7 @@ export function openApi(rows: readonly Row[], version: string): Schema {
       EVENTS_TAG,
     ],
     paths,
-    webhooks: webhookSection(schemas),
+    webhooks,
     components: {
       securitySchemes: {
         bearer: {

@@ -97,14 +97,19 @@ const RANGE_HEADERS: readonly Parameter[] = [
     required: false,
     schema: {
       type: "string",
-      description: "One range of bytes, like bytes=0-65535; several are answered with the whole file.",
+      description: "One range of bytes; several are answered with the whole file.",
+      examples: ["bytes=0-65535"],
     },
   },
   {
     name: "If-Range",
     in: "header",
     required: false,
-    schema: { type: "string", description: "The ETag of the file that the part is of; another file is sent whole." },
+    schema: {
+      type: "string",
+      description: "The ETag of the file that the part is of; another file is sent whole.",
+      examples: ['"5f0c8f0e7a39"'],
+    },
   },
 ];
 
@@ -115,6 +120,7 @@ const LAST_EVENT: Parameter = {
   schema: {
     type: "string",
     description: "The `id` of the last event that a stream gave; it goes on behind it, whatever `after` says.",
+    examples: ["4711"],
   },
 };
 

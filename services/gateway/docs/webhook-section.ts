@@ -62,7 +62,7 @@ export function webhookSection(into: Components): Schema {
         description: WEBHOOK_TEXT.join("\n\n"),
         security: [],
         parameters: Object.entries(WEBHOOK_HEADERS).map(([name, header]) => {
-          const { description, examples: _examples, ...schema } = outward(plain(header), into);
+          const { description, ...schema } = outward(plain(header), into);
           return { name, in: "header", required: true, description, schema };
         }),
         requestBody: {

@@ -11,8 +11,8 @@ export const NodeAction = named(
     Strict({ type: described("The node says its last words, then the call ends.", Type.Literal("end_call")) }),
     Strict({
       type: described("A variable gets a value.", Type.Literal("set")),
-      variable: described("The variable.", FieldName),
-      value: described("Its value.", Type.String({ maxLength: 2000 })),
+      variable: described("The variable.", FieldName, { example: "confirmed" }),
+      value: described("Its value.", Type.String({ maxLength: 2000 }), { example: "yes" }),
     }),
     Strict({ type: described("The outcome is decided.", Type.Literal("outcome")), outcome: Outcome }),
   ]),
@@ -95,11 +95,13 @@ export const Condition = named(
   "Condition",
   "Condition of a rule: one variable and one test of it, or the DTMF just entered. Patterns match the whole value, ignoring case.",
   Strict({
-    variable: Type.Optional(described("The variable that is tested.", FieldName)),
+    variable: Type.Optional(described("The variable that is tested.", FieldName, { example: "confirmed" })),
     equals: Type.Optional(described('It has this value, as it is written: 2 equals "2".', Scalar)),
     one_of: Type.Optional(described("It has one of these values.", Type.Array(Scalar, { minItems: 1, maxItems: 50 }))),
     exists: Type.Optional(described("Whether it has a value other than null and the empty text.", Type.Boolean())),
-    matches: Type.Optional(described("A regular expression that the whole value fits.", Text(200))),
+    matches: Type.Optional(
+      described("A regular expression that the whole value fits.", Text(200), { example: "yes|of course" }),
+    ),
     digits: Type.Optional(
       described("In place of a variable: a regular expression that the DTMF just entered fits.", Text(200), {
         example: "[0-9]{4}",
@@ -145,6 +147,7 @@ export const KeyCollection = named(
     max_digits: Type.Optional(
       described("The entry is complete with this many digits.", Type.Integer({ minimum: 1, maximum: 32 }), {
         default: 32,
+        example: 4,
       }),
     ),
     end_key: Type.Optional(
@@ -156,6 +159,7 @@ export const KeyCollection = named(
     ),
     pause_seconds: Type.Optional(
       described("Seconds of pause after a digit that end the entry.", Type.Number({ minimum: 0.5, maximum: 30 }), {
+        example: 3,
         default: 3,
       }),
     ),
@@ -178,7 +182,9 @@ export const FlowNode = named(
       described("What the agent is to do here, for the model; may hold {{variables}}.", Text(8000)),
     ),
     role_prompt: Type.Optional(
-      described("Who the agent is, for the model; it stays in force until another node brings its own.", Text(8000)),
+      described("Who the agent is, for the model; it stays in force until another node brings its own.", Text(8000), {
+        example: "You are Ada, who calls for Northwind.",
+      }),
     ),
     functions: Type.Optional(
       described("What the model may call here, besides global_functions.", Type.Array(FlowFunction, { maxItems: 32 })),

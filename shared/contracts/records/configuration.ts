@@ -89,6 +89,7 @@ export type Duplicates = Static<typeof Duplicates>;
 
 const ZONE = { example: "Europe/Paris", pattern: "^[A-Za-z][A-Za-z0-9_+/-]*$" };
 const HOURS = "HH:MM";
+const CLOSED = { example: "We are open from eight to eight. Please call again." };
 const requiredFields = {
   initial_offset: described("Seconds from the push to the first attempt.", Offset, { example: 0 }),
   retry_offset: described("Seconds from the end of an attempt to the next one.", Offset, { example: 900 }),
@@ -136,8 +137,9 @@ const otherFields = {
   inbound_call_start_time: described(
     `From when inbound calls are taken, ${HOURS} in inbound_call_timezone; with inbound_call_end_time. Absent: all day.`,
     HourMinute,
+    { example: "08:00" },
   ),
-  inbound_call_end_time: described(`Until when, ${HOURS}.`, HourMinute),
+  inbound_call_end_time: described(`Until when, ${HOURS}.`, HourMinute, { example: "20:00" }),
   inbound_call_timezone: described("IANA zone of the inbound hours. Absent: timezone.", Text(64), ZONE),
   inbound_block_action: described(
     "What becomes of an inbound call that is not taken.",
@@ -150,10 +152,11 @@ const otherFields = {
   inbound_redirect_number: described("Where blocked calls are handed with REDIRECT, E.164.", E164, {
     example: "+14155550199",
   }),
-  inbound_block_message: described("What is said to a blocked caller. Absent: nothing.", Text(1000)),
+  inbound_block_message: described("What is said to a blocked caller. Absent: nothing.", Text(1000), CLOSED),
   inbound_webhook_url: described(
     "Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one.",
     Text(2000),
+    { example: "https://shop.example/callagent" },
   ),
   inbound_max_calls_per_caller: described(
     "Inbound calls that are taken from one caller in a sliding window.",
@@ -163,9 +166,7 @@ const otherFields = {
   inbound_caller_window_seconds: described(
     "Length of that window, seconds.",
     Type.Integer({ minimum: 1, maximum: 86_400 }),
-    {
-      default: 3600,
-    },
+    { default: 3600 },
   ),
   record_calls: described("Whether calls are recorded.", Type.Boolean(), { default: true }),
   voicemail_action: described("What happens when voicemail answers.", VoicemailActionEnum, { default: "hangup" }),
@@ -182,9 +183,7 @@ const otherFields = {
   rate_limit_window_seconds: described(
     "Length of that window, seconds.",
     Type.Integer({ minimum: 1, maximum: 86_400 }),
-    {
-      default: 3600,
-    },
+    { default: 3600 },
   ),
   rate_limit_whitelist: described(
     "Numbers, E.164, that are called whatever the rate limit says.",

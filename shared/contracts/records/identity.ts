@@ -107,6 +107,7 @@ export const Count = described("Items in this answer.", Type.Integer({ minimum: 
 export const NextCursor = described(
   "The cursor of the page after this one; null: this was the last.",
   Nullable(UpTo(200)),
+  { example: "eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0" },
 );
 
 /** Texts of filters that narrow a list to one reseller or merchant of the asker's scope. */

@@ -98,6 +98,7 @@ export const LeadRecord = named(
     recording_url: described(
       "Where the recording can be downloaded, with a token, one or two minutes after the call. null: there is none.",
       Nullable(UpTo(2000)),
+      { example: "https://calls.example/api/calling/leads/recording/CA5a1f0c8f0e7a394c539d0f2a2b6a3a1c" },
     ),
     cost: described(
       "What the calls of all attempts cost, in the deployment's currency (COST_CURRENCY); null: not known yet.",

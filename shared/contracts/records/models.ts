@@ -23,9 +23,10 @@ export const ModelUse = named(
       described(
         "An endpoint that the deployment has named in MODEL_ENDPOINTS. Absent: its own.",
         Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_-]{0,63}$" }),
+        { example: "local" },
       ),
     ),
-    model: Type.Optional(described("A model there. Absent: that endpoint's.", Text(200))),
+    model: Type.Optional(described("A model there. Absent: that endpoint's.", Text(200), { example: "gpt-4o-mini" })),
   }),
 );
 export type ModelUse = Static<typeof ModelUse>;

@@ -46,6 +46,7 @@ const LimitsFields = {
     described(
       "Seconds within which a session lead (RTC modes) must be joined, else it ends. Absent: within max_age_seconds.",
       Type.Integer({ minimum: 10, maximum: 7_776_000 }),
+      { example: 900 },
     ),
   ),
 };
@@ -69,8 +70,8 @@ export const Evaluator = named(
       described(
         "Worst and best answer. Absent: 0 to 10.",
         Strict({
-          min: described("Worst answer.", Type.Integer({ minimum: -1000, maximum: 1000 })),
-          max: described("Best answer.", Type.Integer({ minimum: -1000, maximum: 1000 })),
+          min: described("Worst answer.", Type.Integer({ minimum: -1000, maximum: 1000 }), { example: 0 }),
+          max: described("Best answer.", Type.Integer({ minimum: -1000, maximum: 1000 }), { example: 1 }),
         }),
         { example: { min: 0, max: 1 } },
       ),
@@ -112,6 +113,7 @@ const others = {
   voicemail_message: described(
     "Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends.",
     Text(1000),
+    { example: "This is Northwind. Your order {{order_id}} arrives on {{delivery_date}}." },
   ),
   do_not_call_function: described(
     "Whether the model is offered the function do_not_call in every node, for whoever asks not to be called again.",
@@ -122,7 +124,9 @@ const others = {
     "The key by which a callee asks not to be called again, in every node that collects no DTMF. Absent: none.",
     KeypadKey,
   ),
-  voice: described("A voice that the speech model or carrier knows. Absent: the deployment's.", Text(100)),
+  voice: described("A voice that the speech model or carrier knows. Absent: the deployment's.", Text(100), {
+    example: "alloy",
+  }),
   language: described("Language of the conversation, as a BCP 47 tag.", Text(35), {
     example: "de-DE",
     default: "en-US",

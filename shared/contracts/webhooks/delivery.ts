@@ -25,7 +25,9 @@ export const DeliveryTry = named(
     status: described("The HTTP status of the answer; null: there was none.", Nullable(Type.Integer()), {
       example: 200,
     }),
-    error: described("Why it failed, where it was not the status.", Nullable(Type.String())),
+    error: described("Why it failed, where it was not the status.", Nullable(Type.String()), {
+      example: "connection refused",
+    }),
     duration_ms: described("How long it took, milliseconds.", Type.Integer({ minimum: 0 })),
   }),
 );

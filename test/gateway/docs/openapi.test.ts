@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { escapeHtml, fieldLines, typeText } from "../../../services/gateway/docs/field-tables.ts";
+import { fieldsIn } from "../../../services/gateway/docs/component-schemas.ts";
 import { docsPage } from "../../../services/gateway/docs/html-page.ts";
 import { failuresOf, openApi } from "../../../services/gateway/docs/openapi.ts";
 import { ROUTES } from "../../../services/gateway/routes/index.ts";
@@ -218,4 +219,24 @@ describe("the page for people", () => {
       ["c.d", true],
     ]);
   });
+});
+
+/** A text or number with neither a value shown, nor a closed set, nor a format that says how it looks. */
+const isMute = (schema: Record<string, unknown>): boolean =>
+  [schema["type"]].flat().some((type) => ["string", "integer", "number"].includes(String(type))) &&
+  !["examples", "enum", "const", "format"].some((word) => word in schema);
+
+test("every text and number shows a value, and every value shown is one that the field takes", () => {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+  ajv.addVocabulary(["x-maxBytes"]);
+  formats.default(ajv);
+  const fields = [...fieldsIn([document.paths, document.webhooks, document.components.schemas])];
+  expect(fields.filter(([, schema]) => isMute(schema)).map(([name]) => name)).toEqual([]);
+  const wrong = fields.flatMap(([name, { examples, ...schema }]) =>
+    (Array.isArray(examples) && !JSON.stringify(schema).includes("$ref") ? examples : [])
+      .filter((value) => !ajv.compile(schema)(value))
+      .map((value) => `${name}: ${JSON.stringify(value)}`),
+  );
+  expect(wrong).toEqual([]);
+  expect(fields.length).toBeGreaterThan(900);
 });
