@@ -1246,6 +1246,50 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/erasures": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the erasures of your scope, newest first; none says which number it was
+         * @description Roles: admin, reseller, merchant. Costs 5 units of the allowance of a minute.
+         */
+        readonly get: operations["leads.listErasures"];
+        readonly put?: never;
+        /**
+         * Erase all that is known of a phone number in your scope: it is refused from the answer on, waiting leads are aborted, and the rest follows
+         * @description Roles: admin, reseller, merchant. Costs 50 units of the allowance of a minute. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
+         */
+        readonly post: operations["leads.createErasure"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/erasures/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read an erasure: how far it is, and what was erased
+         * @description Roles: admin, reseller, merchant.
+         */
+        readonly get: operations["leads.getErasure"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export interface webhooks {
     readonly "lead.finished": {
@@ -1345,6 +1389,7 @@ export interface components {
              *     - `DOOR_NOT_FOUND`: No such door.
              *     - `CONFIGURATION_NOT_FOUND`: No such configuration.
              *     - `BLACKLIST_ENTRY_NOT_FOUND`: None of the numbers is on the blacklist.
+             *     - `ERASURE_NOT_FOUND`: No such erasure.
              *     - `NUMBER_BLACKLISTED`: The phone number is on the blacklist.
              *     - `NUMBER_EXISTS`: The phone number already exists.
              *     - `NUMBER_NOT_HELD`: The carrier account does not hold the phone number.
@@ -1376,7 +1421,7 @@ export interface components {
              *     - `INTERNAL`: An unexpected fault.
              * @enum {string}
              */
-            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "DOOR_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_TAKEN" | "SESSION_OVER" | "SESSION_HELD" | "ENDPOINT_NOT_FOUND" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
+            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "DOOR_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "ERASURE_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_TAKEN" | "SESSION_OVER" | "SESSION_HELD" | "ENDPOINT_NOT_FOUND" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
             /**
              * @description Also in the X-Request-Id header; name it when you ask for help.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
@@ -3954,11 +3999,12 @@ export interface components {
              * @description Who listed it. Absent: somebody by POST /blacklist.
              *
              *     - `callee`: Whoever answered there asked not to be called again.
+             *     - `erasure`: The number was erased (POST /erasures); shown only to who names the number.
              * @enum {string}
              */
-            readonly source?: "callee";
+            readonly source?: "callee" | "erasure";
             /**
-             * @description Of a callee's wish: for which merchant it holds; null: for the reseller's own templates.
+             * @description Of a callee's wish: for which merchant it holds; null: for the reseller's own templates. Of an erasure: for which merchant alone; null: for the reseller and all its merchants.
              * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
              */
             readonly merchant_id?: string | null;
@@ -5447,6 +5493,141 @@ export interface components {
             readonly count: number;
             /** @description The deliveries. */
             readonly deliveries: readonly components["schemas"]["EndpointDelivery"][];
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
+            readonly next_cursor: string | null;
+        };
+        readonly LeadsCreateErasureRequest: {
+            /**
+             * @description The number, E.164.
+             * @example +14155550123
+             */
+            readonly phone_number: string;
+            /**
+             * @description Whose records. Left out: the asker's own; an admin's erasure is of every tenant.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
+            readonly reseller_id?: string;
+        };
+        /** @description The erasure of all that is known of one phone number, and the report of it. The number itself is not in it. */
+        readonly Erasure: {
+            /**
+             * @description Id of the erasure.
+             * @example e7a5e000-6b1c-4d2e-8f30-9a1b2c3d4e5f
+             */
+            readonly id: string;
+            /**
+             * @description The reseller whose records are erased, with its merchants'; null: every tenant's.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
+            readonly reseller_id: string | null;
+            /**
+             * @description The merchant whose records alone are erased; null: all of the reseller's.
+             * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
+             */
+            readonly merchant_id: string | null;
+            /**
+             * @description - `running`: It is under way. The number is refused already.
+             *     - `done`: Everything is erased; what was counted is final.
+             * @enum {string}
+             */
+            readonly state: "running" | "done";
+            /**
+             * @description Leads whose call, report or recording was still under way when they were looked at last; they are erased when it is over.
+             * @example 0
+             */
+            readonly waiting: number;
+            /** @description What was erased so far, by kind. */
+            readonly erased: {
+                /**
+                 * @description Waiting leads that were aborted first.
+                 * @example 0
+                 */
+                readonly leads_aborted: number;
+                /**
+                 * @description Leads whose number, payload, transcript, variables, history and evaluation were erased.
+                 * @example 0
+                 */
+                readonly leads: number;
+                /**
+                 * @description Events in the log whose masked number was erased.
+                 * @example 0
+                 */
+                readonly events: number;
+                /**
+                 * @description Calls whose numbers and carrier's words were erased.
+                 * @example 0
+                 */
+                readonly calls: number;
+                /**
+                 * @description Recordings that were deleted, in the folder or the bucket.
+                 * @example 0
+                 */
+                readonly recordings: number;
+                /**
+                 * @description Callbacks of carriers whose contents were erased.
+                 * @example 0
+                 */
+                readonly carrier_callbacks: number;
+                /**
+                 * @description Inbound calls whose caller was erased, blocked ones too.
+                 * @example 0
+                 */
+                readonly inbound_calls: number;
+                /**
+                 * @description Conversations that were deleted.
+                 * @example 0
+                 */
+                readonly conversation_sessions: number;
+                /**
+                 * @description Deliveries of webhooks whose contents were erased.
+                 * @example 0
+                 */
+                readonly deliveries: number;
+                /**
+                 * @description Entries of the blacklist with the number itself, in whose place its hash is kept.
+                 * @example 0
+                 */
+                readonly blacklist_entries: number;
+            };
+            /** @description Who asked for it. */
+            readonly requested_by: {
+                /**
+                 * @description - `user`: A person who logged in.
+                 *     - `s2s`: A server-to-server token.
+                 * @enum {string}
+                 */
+                readonly kind: "user" | "s2s";
+                /**
+                 * @description Id of the person or token.
+                 * @example 5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170
+                 */
+                readonly id: string;
+                /** @description The role at that time. */
+                readonly role: components["schemas"]["Role"];
+            };
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             * @example 2026-11-21T09:30:00.000Z
+             */
+            readonly created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was done; null: it is not.
+             */
+            readonly finished_at: string | null;
+        };
+        readonly LeadsListErasuresResponse: {
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
+            readonly count: number;
+            /** @description The erasures, newest first. */
+            readonly erasures: readonly components["schemas"]["Erasure"][];
             /**
              * @description The cursor of the page after this one; null: this was the last.
              * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
@@ -8560,6 +8741,114 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["EndpointDelivery"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.listErasures": {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Only those in this state.
+                 *
+                 *     - `running`: It is under way. The number is refused already.
+                 *     - `done`: Everything is erased; what was counted is final.
+                 */
+                readonly state?: "running" | "done";
+                /** @description Only what belongs to this reseller, of those you may see. */
+                readonly reseller_id?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
+                readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsListErasuresResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.createErasure": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LeadsCreateErasureRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 202: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.getErasure": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the erasure. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Erasure"];
                 };
             };
             /** @description A failure */

@@ -2,8 +2,18 @@ import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus/bus.
 import { recordAudit } from "../../shared/audit.ts";
 import { fail } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/process/log.ts";
+import type { NumberHash } from "../../shared/privacy/number-hash.ts";
 import type { BlacklistRepository } from "./blacklist.repository.ts";
-import { entryId, listOf, numbersOf, requireLifted, requireNew, requireOwn, type List } from "./blacklist-entries.ts";
+import {
+  entryId,
+  erasedEntry,
+  listOf,
+  numbersOf,
+  requireLifted,
+  requireNew,
+  requireOwn,
+  type List,
+} from "./blacklist-entries.ts";
 
 /** Numbers shown, masked, in an audit entry; the counts are of all. */
 const AUDITED_NUMBERS = 20;
@@ -61,6 +71,7 @@ export async function removeNumbers(
   deps: ServiceDeps,
   blacklist: BlacklistRepository,
   bus: Bus,
+  hash: Pick<NumberHash, "all">,
   { by, phone_numbers, reseller_id: named }: ParamsOf<"blacklist.remove">,
 ): Promise<void> {
   const list = listOf(by, named);
@@ -72,7 +83,11 @@ export async function removeNumbers(
       phone_numbers,
       await blacklist.existing(numbers.flatMap((e164) => [entryId(list.reseller_id, e164), entryId(null, e164)])),
     );
-  const removed = await blacklist.remove(list, numbers);
+  const removed = await blacklist.remove(
+    list,
+    numbers,
+    numbers.flatMap((e164) => hash.all(e164)),
+  );
   requireLifted(removed, list);
   const counts = { removed, not_listed: numbers.length - removed };
   deps.log.info(
@@ -87,4 +102,16 @@ export async function removeNumbers(
     merchant_id: null,
     details: { ...counts, phone_numbers: masked(numbers) },
   });
+}
+
+/** Refuses a number from now on by its hash, then forgets the number itself. What others listed, outside the scope, stays. NOT_AVAILABLE without ERASURE_KEY. */
+export async function eraseNumber(
+  { clock }: Pick<ServiceDeps, "clock">,
+  blacklist: BlacklistRepository,
+  hash: NumberHash,
+  { phone_number, ...of }: ParamsOf<"blacklist.eraseNumber">,
+): Promise<ResultOf<"blacklist.eraseNumber">> {
+  await blacklist.add([erasedEntry(of, hash.own(phone_number), clock.now())]);
+  const blacklist_entries = await blacklist.forget(of, phone_number);
+  return { erased: { blacklist_entries }, waiting: [], pending: false };
 }

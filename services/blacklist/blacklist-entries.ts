@@ -3,6 +3,7 @@ import type { ParamsOf } from "../../shared/bus/bus.ts";
 import type { By } from "../../shared/contracts/records/identity.ts";
 import { fail, type ValidationIssue } from "../../shared/errors.ts";
 import { toE164 } from "../../shared/phone.ts";
+import type { NumberHash } from "../../shared/privacy/number-hash.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
 
 const EVERYBODY = "*";
@@ -21,14 +22,27 @@ interface Pair {
   merchant_id?: string | null;
 }
 
+/** The id of an erased number, by its hash; nulls: erased for every reseller, for a reseller and all its merchants. */
+export const erasedId = (reseller_id: string | null, merchant_id: string | null, hash: string): string =>
+  `erased:${reseller_id ?? EVERYBODY}/${merchant_id ?? ""}:${hash}`;
+
 /**
- * The ids of the entries that would forbid a call to a number: the reseller's own, the global one, and what the callee asked of the tenant. Another
- * spelling of the number finds them too.
+ * The ids of the entries that would forbid a call to a number: the reseller's own, the global one, what the callee asked of the tenant, and those of its
+ * erasure. Another spelling of the number finds them too.
  */
-export function forbiddingIds({ reseller_id, phone_number, merchant_id }: Pair): string[] {
+export function forbiddingIds(
+  { reseller_id, phone_number, merchant_id }: Pair,
+  hash: Pick<NumberHash, "all">,
+): string[] {
   const e164 = toE164(phone_number) ?? phone_number;
   const listed = [entryId(reseller_id, e164), entryId(null, e164)];
-  return merchant_id === undefined ? listed : [...listed, wishId(reseller_id, merchant_id, e164)];
+  const hashes = hash.all(e164);
+  const erased = (of: string | null, merchant: string | null): string[] =>
+    hashes.map((hashed) => erasedId(of, merchant, hashed));
+  listed.push(...erased(null, null), ...erased(reseller_id, null));
+  if (merchant_id === undefined) return listed;
+  if (merchant_id !== null) listed.push(...erased(reseller_id, merchant_id));
+  return [...listed, wishId(reseller_id, merchant_id, e164)];
 }
 
 /** A callee's wish as it is kept. */
@@ -47,6 +61,25 @@ export const wishEntry = ({
   source: "callee",
   merchant_id,
   lead_id,
+});
+
+/** An erased number as it is kept: by its hash, so that it can be refused and not be read. */
+export const erasedEntry = (
+  {
+    erasure_id,
+    reseller_id,
+    merchant_id,
+  }: Pick<ParamsOf<"blacklist.eraseNumber">, "erasure_id" | "reseller_id" | "merchant_id">,
+  hashed: string,
+  now: Date,
+): EntryDoc => ({
+  _id: erasedId(reseller_id, merchant_id, hashed),
+  reseller_id,
+  phone_number: hashed,
+  listed_by: `erasure:${erasure_id}`,
+  created_at: now,
+  source: "erasure",
+  ...(merchant_id === null ? {} : { merchant_id }),
 });
 
 /** Whose list is written; `reseller_id` null: the global list of admins. */
@@ -127,9 +160,9 @@ export function requireLifted(lifted: number, list: List): void {
   );
 }
 
-/** An entry as it is shown. */
-export const toEntry = (d: EntryDoc): BlacklistEntry => ({
-  phone_number: d.phone_number,
+/** An entry as it is shown; that of an erased number with the number `sought`, by which it was found. */
+export const toEntry = (d: EntryDoc, sought?: string): BlacklistEntry => ({
+  phone_number: sought ?? d.phone_number,
   reseller_id: d.reseller_id,
   created_at: d.created_at.toISOString(),
   ...(d.source === undefined ? {} : { source: d.source, merchant_id: d.merchant_id ?? null }),

@@ -1,5 +1,5 @@
 import type { Model } from "mongoose";
-import type { Scope } from "../../shared/contracts/records/identity.ts";
+import { within, type Scope } from "../../shared/contracts/records/identity.ts";
 import { newestOf, type PageFilter } from "../../shared/page.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
 import { batched } from "../../shared/batching.ts";
@@ -10,16 +10,21 @@ import { entryId, type List } from "./blacklist-entries.ts";
 export interface BlacklistRepository {
   /** Writes the entries that are not there yet; how many that were, exactly, also when others list the same numbers meanwhile. */
   add(entries: EntryDoc[]): Promise<number>;
-  /** Entries that apply to the scope (its own and the global ones; of a merchant, what callees asked of it and of its reseller), newest first. */
-  page(scope: Scope, phone_number: string | undefined, after: PageFilter, size: number): Promise<EntryDoc[]>;
-  /** Removes these numbers from one list, a reseller's with what callees asked of it and its merchants; returns how many entries that were. */
-  remove(list: List, phone_numbers: readonly string[]): Promise<number>;
+  /** Entries that apply to the scope (its own and the global ones; of a merchant, what callees asked of it and of its reseller), newest first. `spellings`: only those of one number, in E.164 and by its hashes; undefined: all but erased numbers. */
+  page(scope: Scope, spellings: readonly string[] | undefined, after: PageFilter, size: number): Promise<EntryDoc[]>;
+  /** Removes these numbers, and their hashes, from one list, a reseller's with what callees asked of it and its merchants; returns how many entries that were. */
+  remove(list: List, phone_numbers: readonly string[], hashes: readonly string[]): Promise<number>;
+  /** Removes every entry of a scope with this number itself; how many. */
+  forget(scope: Scope, phone_number: string): Promise<number>;
   /** Those of the ids that exist; the set may contain others too. */
   existing(ids: string[]): Promise<Set<string>>;
 }
 
 const newestFirst = (a: EntryDoc, b: EntryDoc): number =>
   b.created_at.getTime() - a.created_at.getTime() || (a._id < b._id ? 1 : -1);
+
+/** What a list shows whose reader names no number: an erased one can't be read. */
+const PLAIN = { source: { $ne: "erasure" as const } };
 
 /** Ids of a question that shares a read with others of the same moment; larger ones are read alone. */
 const BATCHED_IDS = 10;
@@ -49,25 +54,34 @@ const withBatches = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set
     if (entries.length === 0) return 0;
     return (await insertNew(model, entries)).filter(Boolean).length;
   },
-  async page(scope, phone_number, after, size) {
+  async page(scope, spellings, after, size) {
     // one query for each list that applies to the scope: an index gives either in order, but not both together
     const { reseller_id, merchant_id } = scope;
     const own =
       merchant_id === null ? [{ reseller_id }] : [null, merchant_id].map((of) => ({ reseller_id, merchant_id: of }));
     const lists = reseller_id === null ? [{}] : [...own, { reseller_id: null }];
     const pages = await Promise.all(
-      lists.map((list) => newestOf(model, [list, phone_number === undefined ? {} : { phone_number }, after], size)),
+      lists.map((list) =>
+        newestOf(
+          model,
+          [list, spellings === undefined ? PLAIN : { phone_number: { $in: [...spellings] } }, after],
+          size,
+        ),
+      ),
     );
     return pages.flat().sort(newestFirst).slice(0, size);
   },
-  async remove(list, phone_numbers) {
+  async remove(list, phone_numbers, hashes) {
     const { reseller_id } = list;
     const { deletedCount } = await model.deleteMany({
       _id: { $in: phone_numbers.map((e164) => entryId(reseller_id, e164)) },
     });
-    if (reseller_id === null) return deletedCount;
-    const wishes = await model.deleteMany({ phone_number: { $in: phone_numbers }, reseller_id, source: "callee" });
-    return deletedCount + wishes.deletedCount;
+    const erased = await model.deleteMany({ phone_number: { $in: [...hashes] }, reseller_id, source: "erasure" });
+    const listed = deletedCount + erased.deletedCount;
+    if (reseller_id === null) return listed;
+    const wishes = await model.deleteMany({ phone_number: { $in: [...phone_numbers] }, reseller_id, source: "callee" });
+    return listed + wishes.deletedCount;
   },
+  forget: async (scope, phone_number) => (await model.deleteMany({ ...within(scope), phone_number })).deletedCount,
   existing: (ids) => (ids.length <= BATCHED_IDS ? ask(ids) : existing(model, ids)),
 });

@@ -5,30 +5,34 @@ import { soughtNumber } from "../../shared/phone.ts";
 import { entrySchema } from "./blacklist.model.ts";
 import { blacklistRepository } from "./blacklist.repository.ts";
 import { forbiddingIds, toEntry, wishEntry } from "./blacklist-entries.ts";
-import { addNumbers, removeNumbers } from "./blacklist-changes.ts";
+import { numberHash } from "../../shared/privacy/number-hash.ts";
+import { addNumbers, eraseNumber, removeNumbers } from "./blacklist-changes.ts";
 
 /** Numbers that must not be called. An entry belongs to the reseller that made it; an admin's applies to every reseller; a callee's wish to the merchant that was asked. */
 export default service("blacklist", (deps) => {
   const blacklist = blacklistRepository(deps.store().model("blacklist", entrySchema));
+  const { ERASURE_KEY, ERASURE_OTHER_KEY } = deps.env;
+  const hash = numberHash({ ERASURE_KEY, ERASURE_OTHER_KEY });
 
   return {
     actions: {
       add: (params, { bus }) => addNumbers(deps, blacklist, bus, params),
       async remove(params, { bus }) {
-        await removeNumbers(deps, blacklist, bus, params);
+        await removeNumbers(deps, blacklist, bus, hash, params);
         return {};
       },
       async list({ by, phone_number, limit, cursor }) {
         const sought = phone_number === undefined ? undefined : soughtNumber(phone_number, "phone_number");
         const { items, next_cursor } = await readPage(
           { limit, cursor },
-          (after, size) => blacklist.page(scopeOf(by), sought, after, size),
-          toEntry,
+          (after, size) =>
+            blacklist.page(scopeOf(by), sought === undefined ? sought : [sought, ...hash.all(sought)], after, size),
+          (entry) => toEntry(entry, sought),
         );
         return { count: items.length, entries: items, next_cursor };
       },
       async check({ pairs }) {
-        const ids = pairs.map(forbiddingIds);
+        const ids = pairs.map((pair) => forbiddingIds(pair, hash));
         const existing = await blacklist.existing([...new Set(ids.flat())]);
         return { listed: ids.map((any) => any.some((id) => existing.has(id))) };
       },
@@ -42,6 +46,7 @@ export default service("blacklist", (deps) => {
           );
         return { added };
       },
+      eraseNumber: (params) => eraseNumber(deps, blacklist, hash, params),
     },
   };
 });

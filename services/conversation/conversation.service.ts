@@ -90,6 +90,7 @@ export default service(
           return {};
         },
         alive: ({ call_ref }) => ({ alive: conversations.has(call_ref) }),
+        eraseNumber: ({ lead_ids }) => sessions.erase(lead_ids),
         salvage: async ({ call_ref }) => ({ talk: recoveredFacts(await sessions.find(call_ref)) }),
       },
       events: {

@@ -3,6 +3,7 @@ import { abortLeads } from "./abort.ts";
 import { annotateLead } from "./attempts/annotation.ts";
 import { claimMany, drop, receive, release, renewLease, settle } from "./attempts/attempt-transitions.ts";
 import type { LeadDeps } from "./deps.ts";
+import { erasurePart } from "./erasure/erasure-part.ts";
 import { eventPart } from "./events/event-part.ts";
 import { measured } from "./lead-metrics.ts";
 import { leadSchema } from "./leads.model.ts";
@@ -27,6 +28,7 @@ export default service(
     const model = measured(service, service.store().model("leads", leadSchema));
     const queues = queuesRepository(model);
     const events = eventPart(service, model);
+    const erasures = erasurePart(service, model, events.events);
     let sweeps: Sweeps | null = null;
     /** Codes of faults that are over. */
     const over = new Set<string>();
@@ -75,10 +77,11 @@ export default service(
         reachable: () => queries.reachable(deps),
         ...attemptActions(deps),
         ...events.actions(deps.leads),
+        ...erasures.actions(() => sweeps?.erasures),
       },
       events: events.hears(() => sweeps),
       async started() {
-        sweeps = startSweeps(deps, queues, over, events);
+        sweeps = startSweeps(deps, queues, over, events, erasures);
       },
       async stopped() {
         await sweeps?.stop();

@@ -4,6 +4,7 @@ import { startLoop, type Loop } from "../../shared/time/loop.ts";
 import { recoverExpiredLeases } from "./attempts/lost-leases.ts";
 import { tellOwedCallEnds } from "./attempts/owed-call-ends.ts";
 import type { LeadDeps } from "./deps.ts";
+import type { ErasurePart } from "./erasure/erasure-part.ts";
 import type { EventPart } from "./events/event-part.ts";
 import { FEED_GAP_MS } from "./events/jet-stream.ts";
 import { PUBLISH_GAP_MS } from "./events/publisher.ts";
@@ -19,6 +20,7 @@ export interface Sweeps {
   callEnds: Loop;
   events: Loop;
   feed: Loop | null;
+  erasures: Loop;
   stop(): Promise<void>;
 }
 
@@ -28,6 +30,7 @@ export function startSweeps(
   queues: QueuesRepository,
   over: Set<string>,
   { publisher, feed }: Pick<EventPart, "publisher" | "feed">,
+  erasures: Pick<ErasurePart, "pass">,
 ): Sweeps {
   const { clock, env, log, storeClock } = deps;
   const loops: Loop[] = [];
@@ -51,6 +54,7 @@ export function startSweeps(
     webhookEvents: start("reports", () => enqueueOwedEvents(deps)),
     callEnds: start("call ends", () => tellOwedCallEnds(deps)),
     events: start("events", () => publisher.pass(), PUBLISH_GAP_MS),
+    erasures: start("erasures", () => erasures.pass(deps)),
     feed: feed && start("jetstream", () => feed.pass(), FEED_GAP_MS),
   };
   start("lost leases", () => recoverExpiredLeases(deps));

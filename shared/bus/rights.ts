@@ -35,6 +35,7 @@ const CALLERS: Callers = {
     remove: ["gateway"],
     check: ["dialer", "leads", "scheduler"],
     recordWish: ["leads"],
+    eraseNumber: ["leads"],
   },
   config: {
     createTemplate: ["gateway"],
@@ -76,6 +77,7 @@ const CALLERS: Callers = {
     alive: ["dialer"],
     salvage: ["dialer"],
     turn: ["dialer"],
+    eraseNumber: ["leads"],
   },
   dialer: {
     dialMany: ["scheduler"],
@@ -98,6 +100,7 @@ const CALLERS: Callers = {
     reconcile: ["leads"],
     recordingOf: ["leads"],
     history: ["leads"],
+    eraseNumber: ["leads"],
   },
   gateway: {},
   leads: {
@@ -137,6 +140,9 @@ const CALLERS: Callers = {
     events: ["gateway"],
     listEvents: ["gateway"],
     eventsAfter: ["webhook"],
+    createErasure: ["gateway"],
+    getErasure: ["gateway"],
+    listErasures: ["gateway"],
   },
   merchants: {
     createReseller: ["gateway"],
@@ -157,7 +163,7 @@ const CALLERS: Callers = {
     pauses: ["dialer", "scheduler"],
     testNumbers: ["config"],
     active: ["auth", "config"],
-    lookup: ["auth", "blacklist", "config", "gateway", "numbers", "webhook"],
+    lookup: ["auth", "blacklist", "config", "gateway", "leads", "numbers", "webhook"],
   },
   numbers: {
     create: ["gateway"],
@@ -197,6 +203,7 @@ const CALLERS: Callers = {
     checkAddresses: ["config", "leads"],
     enqueueMany: ["leads"],
     deliveries: ["gateway", "leads"],
+    eraseNumber: ["leads"],
   },
 };
 

@@ -16,6 +16,7 @@ import {
   valued,
   type Static,
 } from "./define.ts";
+import { eraseNumber } from "./requests/erasures.ts";
 import { By, Count, NextCursor, PageParams } from "./records/identity.ts";
 
 /** A listed number. */
@@ -32,12 +33,15 @@ export const BlacklistEntry = named(
     source: Type.Optional(
       described(
         "Who listed it. Absent: somebody by POST /blacklist.",
-        valued(["callee"], { callee: "Whoever answered there asked not to be called again." }),
+        valued(["callee", "erasure"], {
+          callee: "Whoever answered there asked not to be called again.",
+          erasure: "The number was erased (POST /erasures); shown only to who names the number.",
+        }),
       ),
     ),
     merchant_id: Type.Optional(
       described(
-        "Of a callee's wish: for which merchant it holds; null: for the reseller's own templates.",
+        "Of a callee's wish: for which merchant it holds; null: for the reseller's own templates. Of an erasure: for which merchant alone; null: for the reseller and all its merchants.",
         Nullable(Id),
       ),
     ),
@@ -111,6 +115,8 @@ export const blacklist = {
       Type.Object({ added: Type.Boolean() }),
       { since: "0.3.0" },
     ),
+    /** Internal: the number is refused from here on, in this scope, by a hash that is kept; entries with the number itself go (requests/erasures.ts). NOT_AVAILABLE without ERASURE_KEY. */
+    eraseNumber: action(...eraseNumber, { since: "0.3.0" }),
   },
   events: {},
 };

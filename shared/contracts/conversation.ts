@@ -1,5 +1,6 @@
 import { Json, Nothing, Nullable, Strict, Text, Type, Uuid, action, type Static, UpTo } from "./define.ts";
 import { ConversationFacts } from "./records/attempt.ts";
+import { eraseNumber } from "./requests/erasures.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { MEDIA_SOURCES, MediaAccess, SpeakFields, SpokenStatus, Via } from "./records/session.ts";
 import { CallRef } from "./dialer.ts";
@@ -119,6 +120,8 @@ export const conversation = {
     speak: action(Strict({ call_ref: CallRef, ...SpeakFields }), SpokenStatus, { since: "0.3.0" }),
     /** Asked of a named node: whether this call's conversation lives there, the writing of its end included. */
     alive: action(Strict({ call_ref: CallRef }), Type.Object({ alive: Type.Boolean() }), { since: "0.3.0" }),
+    /** Internal: erases all that this service keeps of a number and of these leads (requests/erasures.ts). */
+    eraseNumber: action(...eraseNumber, { timeout_ms: 15_000, since: "0.3.0" }),
     /** The facts of a conversation whose node died; null: it has no turns. */
     salvage: action(Strict({ call_ref: CallRef }), Type.Object({ talk: Nullable(ConversationFacts) })),
   },

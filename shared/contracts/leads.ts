@@ -3,6 +3,7 @@ import { eventActions, MAX_LEADS_OWED } from "./events/event-actions.ts";
 import { AttemptFacts, CostItem, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./records/recording-states.ts";
+import { erasureList, newErasure, oneErasure } from "./requests/erasures.ts";
 import { By } from "./records/identity.ts";
 import { Explanation } from "./records/explanation.ts";
 import { AttemptPlan, ClaimedLead, DueLead, LeadRecord, LeadStatusEnum, QueueHead } from "./records/lead.ts";
@@ -225,6 +226,11 @@ export const leads = {
       Type.Object({ lead_id: Uuid, claim_no: Type.Integer(), made: Type.Boolean() }),
     ),
     ...eventActions,
+    /** Refuses a number from now on, and begins to erase all that is known of it. INVALID_PHONE_NUMBER, FORBIDDEN, RESELLER_NOT_FOUND, NOT_AVAILABLE without ERASURE_KEY. The same number again while it is under way: the same erasure. */
+    createErasure: action(...newErasure, { timeout_ms: 15_000, since: "0.3.0" }),
+    /** ERASURE_NOT_FOUND where it is unknown or foreign. */
+    getErasure: action(...oneErasure, { since: "0.3.0" }),
+    listErasures: action(...erasureList, { since: "0.3.0" }),
     /** Internal: facts that come early or late (call id, cost, times); never touches status. */
     annotate: action(
       Strict({

@@ -75,6 +75,7 @@ export const MEASURED: Readonly<Record<string, readonly Side[]>> = {
   "leads.heads": ["result"],
   "leads.inFlight": ["result"],
   "leads.list": ["result"],
+  "leads.listErasures": ["result"],
   "leads.listEvents": ["result"],
   "leads.overrideOf": ["result"],
   "leads.pushMany": ["params", "result"],

@@ -15,6 +15,7 @@ import {
   type Static,
 } from "./define.ts";
 import { DeliveryStateEnum, DeliveryTry } from "./webhooks/delivery.ts";
+import { eraseNumber } from "./requests/erasures.ts";
 import { By, Count, NextCursor, Owner, OwnerFilter, PageParams } from "./records/identity.ts";
 import {
   EndpointChange,
@@ -184,6 +185,8 @@ export const webhook = {
     ),
     /** Internal: a reseller or merchant is being deleted, and its endpoints with it. */
     dropEndpoints: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Nothing, SINCE),
+    /** Internal: erases what deliveries of these leads say of a person (requests/erasures.ts). */
+    eraseNumber: action(...eraseNumber, { timeout_ms: 15_000, ...SINCE }),
   },
   events: {},
 };

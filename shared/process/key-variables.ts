@@ -18,4 +18,12 @@ export const KEY_VARIABLES = {
     ...SECRET,
     doc: "a second key, which secrets are read with too, for the first key and for a change of keys",
   },
+  ERASURE_KEY: {
+    ...SECRET,
+    doc: "key of the hashes that erased phone numbers are known by: 32 bytes as base64; for blacklist. Without it nothing can be erased; without the one they were made with, erased numbers may be called again",
+  },
+  ERASURE_OTHER_KEY: {
+    ...SECRET,
+    doc: "a second key, by whose hashes erased numbers are known too, after a change of keys",
+  },
 } as const;

@@ -43,9 +43,12 @@ const keyOf = (text: string): Key => {
   return { name: name.slice(0, KEY_NAME_CHARS), bytes };
 };
 
+/** The variables whose values are keys of 32 bytes. */
+const KEY_NAMES = ["SECRETS_KEY", "SECRETS_OTHER_KEY", "ERASURE_KEY", "ERASURE_OTHER_KEY"] as const;
+
 /** What is wrong with the keys; never any of them. */
-export const sealKeyIssues = (env: SealKeys): string[] =>
-  (["SECRETS_KEY", "SECRETS_OTHER_KEY"] as const).flatMap((name) => {
+export const keyIssues = (env: Readonly<Partial<Record<(typeof KEY_NAMES)[number], string>>>): string[] =>
+  KEY_NAMES.flatMap((name) => {
     const text = env[name];
     return text === undefined || (BASE64_KEY.test(text) && Buffer.from(text, "base64").length === KEY_BYTES)
       ? []
@@ -66,7 +69,7 @@ function openWith({ bytes }: Key, sealed: Buffer, context: string): string {
   return decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
 }
 
-/** The seal over the environment's keys, which have passed `sealKeyIssues`. */
+/** The seal over the environment's keys, which have passed `keyIssues`. */
 export function secretSeal(env: SealKeys, ids: Pick<Ids, "hex">): SecretSeal {
   const [own, other] = [env.SECRETS_KEY, env.SECRETS_OTHER_KEY].map((text) => (text ? keyOf(text) : undefined));
   const keyNameOf = (stored: string): string => stored.slice(MARK.length).split(":")[0] ?? "";

@@ -76,10 +76,11 @@ export const namesMeanOneThing = (files: readonly Source[]): Violation[] => {
   });
 };
 
-/** Folders that a reader can take in at a glance. */
+/** Folders that a reader can take in at a glance; of docs/ the pages count, not what a program reads. */
 export const foldersAreSmall = (files: readonly Source[]): Violation[] => {
   const counts = new Map<string, number>();
-  for (const { path } of files) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
+  for (const { path } of files.filter((f) => !/^docs\/.*(?<!\.md)$/.test(f.path)))
+    counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
   return [...counts]
     .map(([folder, n]) => ({ folder, n, most: folder === "docs" ? MAX_PAGES : MAX_FOLDER_FILES }))
     .filter(({ n, most }) => n > most)

@@ -7,6 +7,7 @@ export interface LocalSecrets {
   admin_password: string;
   jwt_private_key: string;
   secrets_key: string;
+  erasure_key: string;
   twilio_account_sid: string;
   twilio_auth_token: string;
   model_key: string;
@@ -23,6 +24,7 @@ const make = (): LocalSecrets => ({
   admin_password: randomBytes(12).toString("base64url"),
   jwt_private_key: generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   secrets_key: randomBytes(32).toString("base64"),
+  erasure_key: randomBytes(32).toString("base64"),
   twilio_account_sid: `AC${randomBytes(16).toString("hex")}`,
   twilio_auth_token: randomBytes(16).toString("hex"),
   plivo_auth_id: `MA${randomBytes(9).toString("hex").toUpperCase()}`,

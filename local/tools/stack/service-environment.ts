@@ -73,6 +73,7 @@ export function serviceEnv(o: {
     ADMIN_PASSWORD: o.secrets.admin_password,
     JWT_PRIVATE_KEY: o.secrets.jwt_private_key,
     SECRETS_KEY: o.secrets.secrets_key,
+    ERASURE_KEY: o.secrets.erasure_key,
     RECORDINGS_DIR: o.recordings,
     ...carrierEnv(o.carrier, o.secrets, o.twilio),
     WEBHOOK_ALLOW_HTTP: "true",

@@ -1,4 +1,5 @@
 import type { Model } from "mongoose";
+import type { ResultOf } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
 import type { ConversationFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { MediaSource } from "../../../shared/contracts/records/session.ts";
@@ -122,6 +123,14 @@ export const sessionsRepository = (model: Model<SessionDoc>) => ({
         $unset: { token_hash: 1 },
       },
     );
+  },
+  /** Deletes the sessions of leads that are over, which are found by their ids: those begin with the lead's. */
+  async erase(lead_ids: readonly string[]): Promise<ResultOf<"conversation.eraseNumber">> {
+    const of = await Promise.all(
+      lead_ids.map((lead_id) => model.deleteMany({ _id: { $gt: `${lead_id}.`, $lt: `${lead_id}/` } })),
+    );
+    const conversation_sessions = of.reduce((sum, { deletedCount }) => sum + deletedCount, 0);
+    return { erased: { conversation_sessions }, waiting: [], pending: false };
   },
   find: async (id: string): Promise<SessionDoc | null> => inFull(await model.findOne({ _id: id }).lean<SessionDoc>()),
 });

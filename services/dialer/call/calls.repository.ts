@@ -21,6 +21,8 @@ export interface Calls {
   find(ref: string): Promise<CallDoc | null>;
   /** The calls of a lead without their orders, newest first. */
   newestOfLead(lead_id: string, limit: number): Promise<CallDoc[]>;
+  /** All calls of these leads. */
+  ofLeads(lead_ids: readonly string[]): Promise<CallDoc[]>;
   /** Makes a transition; null: its guard no longer holds, or the carrier's id belongs to another call. */
   apply(move: Transition): Promise<CallDoc | null>;
   /** Claims the call whose poll is due longest and keeps other nodes off until `next_due`. */
@@ -180,6 +182,7 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
         .lean<CallDoc[]>(),
     newestOfLead: (lead_id, limit) =>
       model.find({ lead_id }, { order: 0 }).sort({ claim_no: -1 }).limit(limit).lean<CallDoc[]>(),
+    ofLeads: (lead_ids) => model.find({ lead_id: { $in: [...lead_ids] } }).lean<CallDoc[]>(),
     counted: (cap_key, since, limit, ref) => counted(model, cap_key, since, limit, ref),
     async refOfCarrier(provider, call_id) {
       const call = await model.findOne({ provider, carrier_call_id: call_id }, { _id: 1 }).lean<Pick<CallDoc, "_id">>();

@@ -14,6 +14,8 @@ export interface CarrierEvents {
   newestOf(refs: string[], limit: number): Promise<CarrierEventDoc[]>;
   /** Marks a callback as applied; `note`: why it changed nothing, where that is odd. */
   markApplied(id: string, note: string | null): Promise<void>;
+  /** Empties the callbacks to these calls, which stay known so that one that comes again is a repeat; how many those were. */
+  erase(refs: readonly string[]): Promise<number>;
 }
 
 /** Callbacks of one moment that share a round trip. */
@@ -51,6 +53,14 @@ export function createCarrierEvents(model: Model<CarrierEventDoc>): CarrierEvent
         .lean<CarrierEventDoc[]>(),
     async markApplied(id, note) {
       await (note === null ? markPlain(id) : mark([id], note));
+    },
+    async erase(refs) {
+      if (refs.length === 0) return 0;
+      const { modifiedCount } = await model.updateMany(
+        { ref: { $in: [...refs] }, body: { $ne: "" } },
+        { $set: { body: "", progress: [] }, $unset: { recording: 1, note: 1 } },
+      );
+      return modifiedCount;
     },
   };
 }

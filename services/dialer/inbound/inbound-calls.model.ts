@@ -67,6 +67,8 @@ export const inboundCallSchema = new Schema<InboundCallDoc>(
 inboundCallSchema.index({ created_at: 1 }, { name: "kept", expireAfterSeconds: KEPT_SECONDS });
 /** Calls of one caller within a window. */
 inboundCallSchema.index({ template_id: 1, from: 1, created_at: -1, _id: -1 }, { name: "of_caller" });
+/** All calls of one caller: what an erasure looks for. */
+inboundCallSchema.index({ from: 1 }, { name: "by_caller", partialFilterExpression: { from: { $gt: "" } } });
 /** Lists: newest first within a scope and filter. */
 const NEWEST = { created_at: -1, _id: -1 } as const;
 inboundCallSchema.index({ ...NEWEST }, { name: "newest" });

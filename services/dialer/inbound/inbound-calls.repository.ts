@@ -22,6 +22,8 @@ export interface InboundCalls {
   /** Takes an acceptance back, for the call can't be taken after all. */
   overrule(id: string, ruling: InboundRuling): Promise<InboundCallDoc | null>;
   markAnswered(id: string, now: Date): Promise<void>;
+  /** Forgets who called in calls of this number; `pending`: one is not judged yet. */
+  erase(scope: Scope, from: string): Promise<{ erased: number; pending: boolean }>;
   page(scope: Scope, filter: InboundFilter, after: PageFilter, size: number): Promise<InboundCallDoc[]>;
 }
 
@@ -73,6 +75,14 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
         .lean<InboundCallDoc>(),
     async markAnswered(id, now) {
       await model.updateOne({ _id: id }, { $set: { settled_at: now } });
+    },
+    async erase(scope, from) {
+      const calls = { ...within(scope), from };
+      const { modifiedCount } = await model.updateMany(
+        { ...calls, judged_at: { $ne: null } },
+        { $set: { from: null } },
+      );
+      return { erased: modifiedCount, pending: (await model.findOne(calls, { _id: 1 }).lean()) !== null };
     },
     page: (scope, { from, to, ...same }, after, size) =>
       newestOf(model, [within(scope), same, createdBetween(from, to), after], size),

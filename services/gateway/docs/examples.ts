@@ -1,4 +1,5 @@
 import { ENDPOINTS } from "./example-endpoints.ts";
+import { ERASURES } from "./example-erasures.ts";
 import * as leads from "./example-leads.ts";
 import * as records from "./example-records.ts";
 import { SAMPLE } from "./example-records.ts";
@@ -278,6 +279,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   ...NUMBERS,
   ...LEADS,
   ...ENDPOINTS,
+  ...ERASURES,
 };
 
 /** A row's example. */

@@ -2,6 +2,7 @@ import { accounts } from "./accounts.ts";
 import { campaigns } from "./campaigns.ts";
 import { leads } from "./leads.ts";
 import { numbers } from "./numbers.ts";
+import { privacy } from "./privacy.ts";
 import { results } from "./results.ts";
 import type { Row } from "./row.ts";
 import { tenants } from "./tenants.ts";
@@ -16,6 +17,7 @@ export const ROUTES: readonly Row[] = [
   ...leads,
   ...results,
   ...webhooks,
+  ...privacy,
 ];
 
 /** Rows in the order the router must try them: a literal segment goes before a parameter in the same position. */

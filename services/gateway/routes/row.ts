@@ -26,6 +26,7 @@ export const TAGS = {
   Analytics: "Sums over leads.",
   Webhooks:
     "The reports of finished leads on their way to you, the secret that signs them, and endpoints that hear of other events.",
+  Erasures: "Forgetting a person: all that is known of a phone number is erased, and the number is never called again.",
 } as const;
 /** Name of a part of the API. */
 export type Tag = keyof typeof TAGS;

@@ -1,5 +1,6 @@
 import type { Model } from "mongoose";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
+import { withoutNumber } from "../../../shared/privacy/erased-text.ts";
 import { appendEach } from "../../../shared/database/write-batches.ts";
 import type { LogEntry } from "./event-log.model.ts";
 
@@ -17,7 +18,12 @@ export interface EventLog {
   between(scope: Scope, after: number, to: number, limit: number): Promise<LogEntry[]>;
   /** Events of a lead behind a number, in order. */
   ofLead(lead_id: string, after: number, limit: number): Promise<LogEntry[]>;
+  /** Takes a number, which is masked, from the events of a lead; how many had one. */
+  erase(lead_id: string, e164: string): Promise<number>;
 }
+
+/** "/" follows "." in the order of texts, so that the range is that of the lead's events. */
+const ofLead = (lead_id: string) => ({ _id: { $gt: `${lead_id}.`, $lt: `${lead_id}/` } });
 
 /** The log over its model. */
 export const eventLog = (model: Model<LogEntry>): EventLog => {
@@ -37,10 +43,19 @@ export const eventLog = (model: Model<LogEntry>): EventLog => {
         .sort({ position: 1 })
         .limit(limit)
         .lean<LogEntry[]>(),
-    // "/" follows "." in the order of texts, so that the range is that of the lead's events
+    async erase(lead_id, e164) {
+      const request = await model.findOne(ofLead(lead_id), { data: 1 }).lean<Pick<LogEntry, "data">>();
+      const { request_id } = request?.data ?? {};
+      const named = typeof request_id === "string" ? { "data.request_id": withoutNumber(request_id, e164) } : {};
+      const { modifiedCount } = await model.updateMany(
+        { ...ofLead(lead_id), "data.phone_number": { $ne: null } },
+        { $set: { "data.phone_number": null, ...named } },
+      );
+      return modifiedCount;
+    },
     ofLead: (lead_id, after, limit) =>
       model
-        .find({ _id: { $gt: `${lead_id}.`, $lt: `${lead_id}/` }, seq: { $gt: after } })
+        .find({ ...ofLead(lead_id), seq: { $gt: after } })
         .sort({ seq: 1 })
         .limit(limit)
         .lean<LogEntry[]>(),

@@ -44,6 +44,8 @@ export interface Lease {
 /** What the guard of a waiting lead names. */
 export const WAITING = { $in: ["BACKLOG", "RETRY"] };
 const IN_ATTEMPT: LeadStatus = "PROCESSING";
+/** What the guard of a lead that is over names. */
+export const OVER: LeadStatus = "FINISHED";
 /** The guard of a lead in this attempt. */
 export const leasedBy = ({ lead_id, claim_no }: Lease) => ({ _id: lead_id, status: IN_ATTEMPT, claim_no });
 /** The guard of an annotation that only an attempt under way may tell. */

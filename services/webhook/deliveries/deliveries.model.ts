@@ -125,6 +125,7 @@ endpointDeliverySchema.index(
 );
 endpointDeliverySchema.index({ "endpoint.chain": 1, "endpoint.seq": 1 }, { name: "by_chain" });
 endpointDeliverySchema.index({ "endpoint.id": 1, state: 1, ...NEWEST }, { name: "by_endpoint" });
+endpointDeliverySchema.index({ lead_id: 1 }, { name: "by_lead", partialFilterExpression: { lead_id: { $gt: "" } } });
 endpointDeliverySchema.index({ expires_at: 1 }, { name: "expired", expireAfterSeconds: 0 });
 
 /** A delivery without the bytes it carries. */

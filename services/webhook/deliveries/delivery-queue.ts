@@ -9,6 +9,9 @@ import { giveUp, takeLease, type DeliveryTransition } from "../rules/delivery-st
 export type DueDelivery = Pick<DeliveryDoc, "_id" | "next_try_at" | "try_count" | "created_at" | "endpoint">;
 const DUE = { next_try_at: 1, try_count: 1, created_at: 1, endpoint: 1 } as const;
 
+/** What of a delivery may tell of a person. */
+export type DeliveryContents = Pick<DeliveryDoc, "_id" | "body" | "url" | "state">;
+
 /** Deliveries of a collection on their way: guarded writes, and reads by what is due. */
 export interface DeliveryQueue {
   /** Writes those that are not there yet; true for each that was not. */
@@ -25,6 +28,10 @@ export interface DeliveryQueue {
   transitionOne(transition: DeliveryTransition): Promise<DeliveryDoc | null>;
   /** Ends what has been due since before then; how many. */
   giveUp(dueBefore: Date, now: Date): Promise<number>;
+  /** What the deliveries of a lead hold. */
+  contentsOf(lead_id: string): Promise<DeliveryContents[]>;
+  /** Writes other contents, all in one request. */
+  rewrite(contents: readonly DeliveryContents[]): Promise<void>;
 }
 
 /** Deliveries read to find receivers; a receiver that fills a read is passed over by the next one. */
@@ -66,6 +73,14 @@ export function deliveryQueue(model: Model<DeliveryDoc>): DeliveryQueue {
     async giveUp(dueBefore, now) {
       const m = giveUp(dueBefore, now);
       return (await model.updateMany(m.filter, m.update)).modifiedCount;
+    },
+    contentsOf: (lead_id) => model.find({ lead_id }, { body: 1, url: 1, state: 1 }).lean<DeliveryContents[]>(),
+    rewrite: async (contents) => {
+      if (contents.length === 0) return;
+      await updateEach(
+        model,
+        contents.map(({ _id, body, url }) => ({ filter: { _id }, update: { $set: { body, url } } })),
+      );
     },
   };
 }

@@ -7,7 +7,7 @@ import { endpointDeliverySchema, type DeliveryDoc } from "../deliveries/deliveri
 import type { WebhookClient } from "../deliveries/webhook-request.ts";
 import { HostSlots } from "../hosts/host-slots.ts";
 import { chainOrder } from "./chain-order.ts";
-import { endpointDeliveries } from "./endpoint-deliveries.repository.ts";
+import { endpointDeliveries, type EndpointDeliveries } from "./endpoint-deliveries.repository.ts";
 import { acceptForEndpoints, type EndpointEvent, type EndpointIntakeDeps } from "./endpoint-intake.ts";
 import { endpointActions, type EndpointDeps } from "./endpoints.ts";
 import { endpointSchema, type EndpointDoc } from "./endpoints.model.ts";
@@ -23,6 +23,7 @@ export interface EndpointPartDeps extends Pick<EndpointDeps, "requireAddress"> {
 /** Endpoints: their actions, and the loop that sends what is due to them. */
 export interface EndpointPart {
   actions: ReturnType<typeof endpointActions> & ReturnType<typeof sentEventActions>;
+  deliveries: EndpointDeliveries;
   /** The log of events has grown. */
   follow(): void;
   start(): void;
@@ -60,6 +61,7 @@ export function endpointPart(service: ServiceDeps, { client, requireAddress }: E
       ...endpointActions({ ...shared, requireAddress, logEnd, onChange: follow }),
       ...sentEventActions({ ...shared, intake }),
     },
+    deliveries,
     follow,
     start() {
       loop = startPasses(service, "endpoints", pass);

@@ -17,6 +17,7 @@ const b = {
   template: "",
   configuration: "",
   door: "",
+  erasure: "",
   endpoint: "",
   number: "",
   lead: "",
@@ -85,6 +86,7 @@ beforeAll(async () => {
     reseller_id: b.reseller,
     merchant_id: b.merchant,
   });
+  b.erasure = await made("/erasures", { phone_number: "+14155550188", reseller_id: b.reseller });
   b.door = await made("/doors", { template_id: b.template, origins: ["https://shop-b.example"] });
   const owner = { reseller_id: b.reseller, merchant_id: b.merchant };
   b.endpoint = await made("/webhook-endpoints", { ...owner, url: "https://b.example/", types: ["lead.finished"] });
@@ -111,6 +113,7 @@ function foreign(path: string): { id: string; read: string | null } {
     merchants: { id: b.merchant, read: `/merchants/${b.merchant}` },
     resellers: { id: b.reseller, read: `/resellers/${b.reseller}` },
     templates: { id: b.template, read: `/templates/${b.template}` },
+    erasures: { id: b.erasure, read: `/erasures/${b.erasure}` },
     doors: { id: b.door, read: "/doors?limit=500" },
     "webhook-endpoints": { id: b.endpoint, read: `/webhook-endpoints/${b.endpoint}` },
     configurations: { id: b.configuration, read: `/configurations/${b.configuration}` },
@@ -125,12 +128,9 @@ function foreign(path: string): { id: string; read: string | null } {
     users: { id: b.user, read: `/users/${b.user}` },
     "s2s-tokens": { id: b.token, read: null },
   };
-  return (
-    of[kind] ??
-    (() => {
-      throw new Error(`${path} is new: tell this test which of tenant B's ids belongs into it`);
-    })()
-  );
+  const known = of[kind];
+  if (!known) throw new Error(`${path} is new: tell this test which of tenant B's ids belongs into it`);
+  return known;
 }
 
 const BODIES: Record<string, object> = {

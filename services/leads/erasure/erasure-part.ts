@@ -1,0 +1,37 @@
+import type { Model } from "mongoose";
+import type { Handlers, ServiceDeps } from "../../../shared/bus/bus.ts";
+import type { Loop } from "../../../shared/time/loop.ts";
+import type { LeadDeps } from "../deps.ts";
+import type { EventLog } from "../events/event-log.repository.ts";
+import type { LeadDoc } from "../leads.model.ts";
+import { eraseDue, type ErasureDeps } from "./erasure-pass.ts";
+import { createErasure, getErasure, listErasures } from "./erasure-requests.ts";
+import { erasureSchema } from "./erasures.model.ts";
+import { erasuresRepository } from "./erasures.repository.ts";
+import { leadsOfNumber } from "./leads-of-number.ts";
+
+/** What the leads service does with erasures: whoever has a number asks it, as it knows the leads by their numbers. */
+export interface ErasurePart {
+  actions(
+    loop: () => Pick<Loop, "nudge"> | undefined,
+  ): Handlers<"leads", "createErasure" | "getErasure" | "listErasures">;
+  /** One pass over what is due. */
+  pass(deps: Pick<LeadDeps, "leads" | "onFinished">): Promise<boolean>;
+}
+
+/** Erasures over their collection, the collection of leads and the log of events. */
+export function erasurePart(service: ServiceDeps, model: Model<LeadDoc>, events: Pick<EventLog, "erase">): ErasurePart {
+  const erasures = erasuresRepository(service.store().model("erasures", erasureSchema));
+  const ofNumber: ErasureDeps["ofNumber"] = (taken) => leadsOfNumber(model, taken, taken.phone_number);
+  return {
+    actions: (loop) => {
+      const deps = { ...service, erasures, onDue: () => loop()?.nudge() };
+      return {
+        createErasure: (p, { bus }) => createErasure(deps, bus, p),
+        getErasure: (p) => getErasure(deps, p),
+        listErasures: (p) => listErasures(deps, p),
+      };
+    },
+    pass: (deps) => eraseDue({ ...service, ...deps, erasures, events, ofNumber }),
+  };
+}
