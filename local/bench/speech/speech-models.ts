@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { phrasesFor } from "../../../shared/phrases.ts";
+import { resampled } from "../../speech/utterances.ts";
 import { pcmBytes, readWav } from "../../speech/wav.ts";
 import type { Recogniser } from "./recogniser.ts";
 import { AGENT, type Spoken } from "./spoken.ts";
@@ -10,6 +11,7 @@ import { replyOf } from "./texts.ts";
 /** What the models take for their part, as fast services do. */
 export const DELAYS = { stt_ms: 130, first_token_ms: 150, first_audio_ms: 70 } as const;
 const MODEL_RATE = 24_000;
+const TELEPHONE_RATE = 8000;
 
 /** A question to the recogniser: its sound, when it came, and its words. */
 export interface Heard {
@@ -43,14 +45,15 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** The file of a multipart body: a WAV says itself how long it is. */
+/** The file of a multipart body, as a telephone has it: a WAV says itself how long it is, and sessions have more samples. */
 function soundIn(body: Buffer): Int16Array {
   const at = body.indexOf("RIFF");
   const length = at < 0 ? 0 : body.readUInt32LE(at + 4) + 8;
   const sound = at < 0 ? null : readWav(body.subarray(at, at + length));
   const [pcm] = sound?.channels ?? [];
   if (pcm === undefined) throw new Error("a transcription was asked for without a WAV");
-  return pcm;
+  const rate = sound?.rate ?? TELEPHONE_RATE;
+  return rate === TELEPHONE_RATE ? pcm : resampled(pcm, Math.round((pcm.length * TELEPHONE_RATE) / rate));
 }
 
 const chunk = (delta: object, finish: string | null): string =>

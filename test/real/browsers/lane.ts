@@ -76,11 +76,11 @@ export const shows = (page: EvaluatedPage, selector: string, text: string, limit
 /** The variables of a LiveKit server. */
 const LIVEKIT = ["LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET"];
 
-/** Starts the product for the scenes. `split`: one process per service. `folder`: where they keep what a person looks at. In rooms of the LiveKit server that the environment names, if it does. */
-export async function startLane(folder: string, split = false): Promise<Lane> {
+/** Starts the product for the scenes. `split`: one process per service. `more`: variables of its own. `folder`: where they keep what a person looks at. In rooms of the LiveKit server that the environment names, if it does. */
+export async function startLane(folder: string, split = false, more: Record<string, string> = {}): Promise<Lane> {
   const livekit = LIVEKIT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
   const own = { RECORDING_SOURCE: "own", LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500" };
-  const env = { ...own, ...(Object.fromEntries(livekit) as Record<string, string>) };
+  const env = { ...own, ...more, ...(Object.fromEntries(livekit) as Record<string, string>) };
   const product = await startProduct({ engine: "cascade", env, split });
   const stage = await voiceStage(product);
   const browsers = new Set<Chromium>();

@@ -7,6 +7,7 @@ import { VISITORS } from "./visitors.ts";
 import { MICROPHONES } from "./microphone-scenes.ts";
 import { startLane, type Lane } from "./lane.ts";
 import { ROOM_FAULTS } from "./room-faults.ts";
+import { REAL_SPEECH } from "./real-speech-scenes.ts";
 import type { Scene } from "./scene.ts";
 
 /** Plays scenes with a real browser, in rooms of the LiveKit server that the environment names, if it does: `main.ts [--short] [--split: one process per service] [--folder where screens are kept] [part of a scene's name …]`. Each is a line that ends with "as it should" or "FAILED". */
@@ -35,7 +36,15 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const lane = await startLane(values.folder, values.split);
-const scenes = [...FAULTS, ...CONVERSATIONS, ...FIREFOX_SCENES, ...MICROPHONES, ...VISITORS, ...ROOM_FAULTS].filter(
+const scenes = [
+  ...FAULTS,
+  ...CONVERSATIONS,
+  ...FIREFOX_SCENES,
+  ...MICROPHONES,
+  ...REAL_SPEECH,
+  ...VISITORS,
+  ...ROOM_FAULTS,
+].filter(
   ({ name, isShort, only = lane.transport }) =>
     only === lane.transport &&
     (isShort || !values.short) &&

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
+import { wordsIn } from "../../../local/bench/speech/language-model.ts";
+import { startRecogniser, type Recogniser } from "../../../local/bench/speech/recogniser.ts";
+import { startSpeechModels } from "../../../local/bench/speech/speech-models.ts";
+import { spokenByPrograms } from "../../../local/bench/speech/spoken.ts";
+import { hasProgram } from "../../../local/harness/program.ts";
+import { until } from "../../../local/harness/stage.ts";
+import { startFirefox } from "../../../local/real/browser/firefox.ts";
+import { BROWSER_RATE, type EvaluatedPage } from "../../../local/real/browser/page.ts";
+import { hasSoundCard, startSoundCard } from "../../../local/real/browser/sound-card.ts";
+import { resampled, trimmed } from "../../../local/speech/utterances.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
+import { within } from "../../../shared/time/deadline.ts";
+import { agentOf, customerOf } from "../../fixtures/product/audio-transcripts.ts";
+import { shows, startLane, type Lane } from "./lane.ts";
+import type { Scene } from "./scene.ts";
+
+const FIREFOX = "firefox-esr";
+const VOICES = ["slt", "rms"] as const;
+const SAYS = "Yes, please confirm it.";
+const QUESTION = "Do you confirm the order?";
+/** All that is said in a conversation, and in one that goes astray. */
+const SENTENCES = [
+  SAYS,
+  QUESTION,
+  "Hello, this is Mia.",
+  "Thank you. Goodbye!",
+  "I am sorry, I did not understand that.",
+  "Are you still there?",
+  "One moment.",
+];
+const PATIENT = { max_call_seconds: 90, idle_seconds: 20, max_age_seconds: 86_400 };
+const RECOGNISER_RATE = 8000;
+const AGAIN_MS = 12_000;
+const POLL_MS = 200;
+const LAST_WORDS_MS = 3000;
+/** Of a text's words so many are recognised of what carried it. */
+const MOST = 0.75;
+
+/** The part of a text's words that stand in another, in their order. */
+function shareOf(text: string, heard: string): number {
+  const [words, all] = [wordsIn(text), wordsIn(heard)];
+  let [found, at] = [0, 0];
+  for (const word of words) {
+    const next = all.indexOf(word, at);
+    if (next < 0) continue;
+    found++;
+    at = next + 1;
+  }
+  return found / Math.max(1, words.length);
+}
+
+/** Who opens the page on a machine with this sound card. */
+type Opens = (
+  lane: Lane,
+  url: string,
+  card: Readonly<Record<string, string>>,
+) => Promise<{
+  version: string;
+  page: EvaluatedPage & { click(selector: string): Promise<void> };
+  close(): Promise<void>;
+}>;
+
+const inFirefox: Opens = (_lane, url, card) => startFirefox(FIREFOX, url, { card });
+const inChromium: Opens = async (lane, url, card) => {
+  const browser = await lane.browser(undefined, { microphone: card });
+  return { version: browser.version, page: await browser.open(url), close: () => browser.close() };
+};
+
+/** A conversation in real speech: a voice at the microphone, a recogniser at every place where words arrive. */
+async function spoken(lane: Lane, recogniser: Recogniser, opens: Opens): Promise<string> {
+  const voices = spokenByPrograms();
+  const words = (pcm: Int16Array, rate: number): Promise<string> =>
+    recogniser.words(resampled(trimmed(pcm), Math.round((trimmed(pcm).length * RECOGNISER_RATE) / rate)));
+  const sentence = await voices.model(VOICES[1], SAYS);
+  const says = resampled(sentence, sentence.length * 2);
+  const lead_id = await lane.pushed("RTC", { limits: PATIENT });
+  const card = await startSoundCard();
+  const { version, page, close } = await opens(lane, await lane.link(lead_id), card.env);
+  try {
+    await page.click("#start");
+    await shows(page, "#words", QUESTION);
+    const ended = lane.finished(lead_id);
+    do await card.say(says);
+    while (!(await within(systemClock, AGAIN_MS, ended)));
+    const lead = await ended;
+    await shows(page, "#status", "The conversation is over.");
+    const [agent, customer] = [agentOf(lead), customerOf(lead)];
+    const all = async (): Promise<string | undefined> => {
+      const said = await words(card.heard(), BROWSER_RATE);
+      return shareOf(agent, said) >= MOST ? said : undefined;
+    };
+    const heard = await until("the agent's words at the loudspeaker", all, LAST_WORDS_MS, POLL_MS);
+    const recorded = await lane.stage.recordedSound(lead.call_id ?? "");
+    const [left, right] = [await words(recorded.customer, recorded.rate), await words(recorded.agent, recorded.rate)];
+    assert.equal(lead.outcome, "confirmed");
+    for (const [what, text, said] of [
+      ["transcript", SAYS, customer],
+      ["recording of the customer", SAYS, left],
+      ["recording of the agent", agent, right],
+    ] as const)
+      assert.ok(shareOf(text, said) >= MOST, `${what}: "${said}", not "${text}"`);
+    return `${version}; the loudspeaker: "${heard}"; the transcript: "${customer}"`;
+  } finally {
+    await close();
+    await card.stop();
+  }
+}
+
+/** With models that hear and speak real speech, in a product of its own. */
+const withSpeech =
+  (program: string, opens: Opens): Scene["run"] =>
+  async ({ folder }) => {
+    const needed = [program, "flite", "pocketsphinx_batch"];
+    if (!needed.every(hasProgram) || !hasSoundCard())
+      return `left out: apt-get install ${needed.slice(0, 2).join(" ")} pocketsphinx pocketsphinx-en-us pulseaudio pulseaudio-utils`;
+    const recogniser = startRecogniser(SENTENCES);
+    const clock = { now: () => performance.now(), wait: (ms: number) => wait(ms) };
+    const models = await startSpeechModels({ recogniser, spoken: spokenByPrograms(), clock, phantom: "" });
+    const of = (kind: string) => ({
+      [`${kind}_BASE_URL`]: models.url,
+      [`${kind}_API_KEY`]: "key",
+      [`${kind}_MODEL`]: "speech",
+    });
+    const lane = await startLane(folder, false, { ...of("STT"), ...of("TTS"), VOICE_DETECTION: "silero" });
+    try {
+      return await spoken(lane, recogniser, opens);
+    } catch (error) {
+      const heard = models.heard.map(({ pcm, text }) => `${pcm.length} samples: "${text}"`).join(", ");
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`${why}; the recogniser heard ${heard}; said was ${models.said.join(" ")}`, { cause: error });
+    } finally {
+      await lane.stop();
+      await models.close();
+      recogniser.stop();
+    }
+  };
+
+/** Real speech both ways: nothing is told by tones. */
+export const REAL_SPEECH: readonly Scene[] = [
+  { name: "real speech in Chromium", isShort: false, run: withSpeech("chromium", inChromium) },
+  { name: "real speech in Firefox", isShort: false, run: withSpeech(FIREFOX, inFirefox) },
+];
