@@ -129,7 +129,8 @@ const schema: ServiceSchema = {
         (this as unknown as Self).gateway.commandRefused(ctx.params);
     },
     "events.published"(this: Service, ctx: Context<EventOf<"events.published">>) {
-      if (trustOf(this.broker).hears("events.published", ctx)) (this as unknown as Self).gateway.streams.published();
+      if (trustOf(this.broker).hears("events.published", ctx))
+        (this as unknown as Self).gateway.streams.published(ctx.params.resellers);
     },
     "allowance.spent"(this: Service, ctx: Context<EventOf<"allowance.spent">>) {
       if (trustOf(this.broker).hears("allowance.spent", ctx))

@@ -1,5 +1,5 @@
 import { action, described, E164, Id, IsoTime, Json, Nullable, Strict, Text, Type, UpTo, Uuid } from "./define.ts";
-import { eventActions, MAX_LEADS_OWED } from "./events/event-actions.ts";
+import { eventActions, MAX_LEADS_OWED, MAX_RESELLERS_TOLD } from "./events/event-actions.ts";
 import { AttemptFacts, CostItem, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./records/recording-states.ts";
@@ -256,7 +256,10 @@ export const leads = {
     "lead.finished": Type.Object({ lead_id: Uuid, outcome: UpTo(64) }),
     /** These leads have events that are not in the log yet, or, without ids, some have; to whoever publishes. */
     "events.owed": Type.Object({ lead_ids: Type.Optional(Type.Array(Uuid, { maxItems: MAX_LEADS_OWED })) }),
-    /** There are further events in the log, up to this position. */
-    "events.published": Type.Object({ position: Type.Integer() }),
+    /** There are further events in the log, up to this position; of these resellers, or, without `resellers`, of any. */
+    "events.published": Type.Object({
+      position: Type.Integer(),
+      resellers: Type.Optional(Type.Array(Id, { maxItems: MAX_RESELLERS_TOLD })),
+    }),
   },
 };

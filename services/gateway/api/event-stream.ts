@@ -8,14 +8,14 @@ import { within } from "../../../shared/time/deadline.ts";
 import { answerJson, type Exchange, type Handler } from "../http/exchange.ts";
 import type { Row } from "../routes/row.ts";
 import { ask, givenWithoutBody, identifyAsker, type EndpointParts } from "./endpoint.ts";
-import type { OpenStreams } from "./open-streams.ts";
+import type { OpenStreams, StreamPlace } from "./open-streams.ts";
 import { paramsReader } from "./params.ts";
 
 /** Events asked for at once by a stream. */
 const PAGE_EVENTS = 100;
-/** A stream looks for events this often where no hint came, and this far apart at least. */
+/** A stream looks for events when a hint comes, and this often where none does; looks begin this far apart at least. */
 const LOOK_MS = 2000;
-const GAP_MS = 200;
+const GAP_MS = 50;
 /** A stream on which nothing was said for this long says so, so that neither side takes the other for gone. */
 const SILENCE_MS = 15_000;
 /** A reader that does not take what was sent within this is cut; its connection is closed after the second at the latest. */
@@ -93,6 +93,7 @@ function end(clock: Clock, res: ServerResponse, reason: StreamEnd): void {
 /** One stream, from its first page on. */
 interface Stream {
   res: ServerResponse;
+  place: StreamPlace;
   /** Aborted when the client is gone, or the gateway goes. */
   over: AbortSignal;
   read(after: string): Promise<Page>;
@@ -101,16 +102,19 @@ interface Stream {
 }
 
 /** Sends events until something ends the stream; why it does. */
-async function follow({ clock, streams }: StreamDeps, stream: Stream, first: Page): Promise<StreamEnd> {
-  const { res, over } = stream;
+async function follow({ clock }: StreamDeps, stream: Stream, first: Page): Promise<StreamEnd> {
+  const { res, place, over } = stream;
   const began = clock.monotonicMs();
-  let [page, identified, said] = [first, began, began];
+  let [page, identified, said, looked] = [first, began, began, began];
   let text = `retry: ${RETRY_MS}\n\n${textOf(page)}`;
   for (;;) {
     if (text !== "" && !(await send(clock, res, text))) return "slow_reader";
     if (text !== "") said = clock.monotonicMs();
-    if (!page.more) await streams.further(LOOK_MS, over);
-    if (!page.more) await clock.wait(GAP_MS, over);
+    if (!page.more) {
+      await place.further(LOOK_MS, over);
+      const gapMs = looked + GAP_MS - clock.monotonicMs();
+      if (gapMs > 0) await clock.wait(gapMs, over);
+    }
     if (over.aborted) return "shutdown";
     const now = clock.monotonicMs();
     if (now - began >= LONGEST_MS) return "time_limit";
@@ -118,6 +122,8 @@ async function follow({ clock, streams }: StreamDeps, stream: Stream, first: Pag
       await stream.identify();
       identified = now;
     }
+    looked = now;
+    place.looking();
     page = await stream.read(page.next_cursor);
     text = textOf(page);
     if (text === "" && now - said >= SILENCE_MS) text = ":\n\n";
@@ -137,7 +143,7 @@ export function eventStreamEndpoint(row: Row, parts: EndpointParts, deps: Stream
 
   async function open(exchange: Exchange, by: By, params: Record<string, unknown>): Promise<void> {
     const { req, res } = exchange;
-    const leave = streams.enter(by);
+    const place = streams.enter(by);
     try {
       const read = async (after: unknown): Promise<Page> =>
         pageOf(
@@ -150,10 +156,10 @@ export function eventStreamEndpoint(row: Row, parts: EndpointParts, deps: Stream
       const identify = async (): Promise<void> => {
         params["by"] = await parts.identifier.identify(bus, req.headers.authorization, () => () => undefined);
       };
-      const stream = { res, over: AbortSignal.any([gone.signal, streams.closing]), read, identify };
+      const stream = { res, place, over: AbortSignal.any([gone.signal, streams.closing]), read, identify };
       end(clock, res, await follow(deps, stream, first).catch(reasonOf));
     } finally {
-      leave();
+      place.leave();
     }
   }
 

@@ -9,14 +9,22 @@ const MAX_STREAMS = 500;
 /** A client that finds no place comes again after this long. */
 const AGAIN_SECONDS = 5;
 
+/** The place of one stream. */
+export interface StreamPlace {
+  /** The stream looks for events now: what it hears from here on is news. */
+  looking(): void;
+  /** Resolves when there is news since then, after so many ms, or when the signal aborts. */
+  further(ms: number, signal: AbortSignal): Promise<void>;
+  /** Gives the place back. */
+  leave(): void;
+}
+
 /** The streams of events that clients have open at this gateway. */
 export interface OpenStreams {
-  /** Takes a place for a stream of the asker's tenant; what it returns gives the place back. RATE_LIMITED. */
-  enter(by: By): () => void;
-  /** Resolves when there are further events, after so many ms, or when the signal aborts. */
-  further(ms: number, signal: AbortSignal): Promise<void>;
-  /** There are further events. */
-  published(): void;
+  /** Takes a place for a stream of the asker's tenant. RATE_LIMITED. */
+  enter(by: By): StreamPlace;
+  /** There are further events: of these resellers, or, where that is not said, of any. */
+  published(resellers?: readonly string[]): void;
   /** Aborted when the gateway shuts down. */
   readonly closing: AbortSignal;
   close(): void;
@@ -25,12 +33,19 @@ export interface OpenStreams {
 const tenantOf = ({ role, reseller_id, merchant_id }: By): string =>
   role === "admin" ? "" : `${reseller_id ?? ""}/${role === "reseller" ? "" : (merchant_id ?? "")}`;
 
+/** Whether a stream has news, and what wakes it. */
+interface Listener {
+  /** Whose events it hears of; null: of all. */
+  reseller_id: string | null;
+  news: AbortController;
+}
+
 /** No stream is open yet. */
 export function openStreams(clock: Clock): OpenStreams {
   const byTenant = new Map<string, number>();
   const over = new AbortController();
+  const listeners = new Set<Listener>();
   let all = 0;
-  let news = new AbortController();
   return {
     enter(by) {
       const tenant = tenantOf(by);
@@ -45,21 +60,28 @@ export function openStreams(clock: Clock): OpenStreams {
         );
       byTenant.set(tenant, open + 1);
       all++;
-      let left = false;
-      return () => {
-        if (left) return;
-        left = true;
-        all--;
-        const rest = (byTenant.get(tenant) ?? 1) - 1;
-        if (rest === 0) byTenant.delete(tenant);
-        else byTenant.set(tenant, rest);
+      const listener: Listener = {
+        reseller_id: by.role === "admin" ? null : (by.reseller_id ?? ""),
+        news: new AbortController(),
+      };
+      listeners.add(listener);
+      return {
+        looking() {
+          if (listener.news.signal.aborted) listener.news = new AbortController();
+        },
+        further: (ms, signal) => clock.wait(ms, AbortSignal.any([signal, listener.news.signal])),
+        leave() {
+          if (!listeners.delete(listener)) return;
+          all--;
+          const rest = (byTenant.get(tenant) ?? 1) - 1;
+          if (rest === 0) byTenant.delete(tenant);
+          else byTenant.set(tenant, rest);
+        },
       };
     },
-    further: (ms, signal) => clock.wait(ms, AbortSignal.any([signal, news.signal])),
-    published() {
-      const heard = news;
-      news = new AbortController();
-      heard.abort();
+    published(resellers) {
+      for (const { reseller_id, news } of listeners)
+        if (reseller_id === null || resellers === undefined || resellers.includes(reseller_id)) news.abort();
     },
     closing: over.signal,
     close: () => over.abort(),

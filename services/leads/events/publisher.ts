@@ -1,6 +1,6 @@
 import { cursorOwner, type CursorOwner, type OwnerDeps } from "../../../shared/database/event-cursor.ts";
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
-import { MAX_LEADS_OWED } from "../../../shared/contracts/events/event-actions.ts";
+import { MAX_LEADS_OWED, MAX_RESELLERS_TOLD } from "../../../shared/contracts/events/event-actions.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { EventLog } from "./event-log.repository.ts";
 import type { OutboxRepository } from "./outbox.repository.ts";
@@ -79,7 +79,11 @@ async function publish(
       forget(memory);
       return false;
     }
-    bus.broadcast("events.published", { position: after + fresh.length });
+    const resellers = [...new Set(fresh.map(({ reseller_id }) => reseller_id))];
+    bus.broadcast("events.published", {
+      position: after + fresh.length,
+      ...(resellers.length > MAX_RESELLERS_TOLD ? {} : { resellers }),
+    });
   }
   memory.last = after + fresh.length;
   owner.moveTo(memory.last);

@@ -24,6 +24,12 @@ export interface Addressed {
   secrets: readonly string[];
 }
 
+/** A delivery whose lease this process took, and the slot for its request. */
+export interface Taken {
+  delivery: DeliveryDoc;
+  slot: HostSlot;
+}
+
 /** What sending a delivery needs. */
 export interface SenderDeps extends Pick<ServiceDeps, "clock" | "env" | "log" | "metrics" | "random"> {
   deliveries: Pick<DeliveryQueue, "transition">;
@@ -31,8 +37,8 @@ export interface SenderDeps extends Pick<ServiceDeps, "clock" | "env" | "log" | 
   addressOf(delivery: DeliveryDoc): Promise<Addressed | null>;
   /** Whether a failure of this try ends the delivery, whatever its plan says. Absent: the plan decides. */
   isLast?(delivery: DeliveryDoc, now: Date): boolean;
-  /** Runs when a delivery is over and that is written down. */
-  onEnded?(delivery: DeliveryDoc): Promise<void>;
+  /** Runs when a delivery is over and that is written down; what it answers is begun at once, as it is taken already. */
+  onEnded?(delivery: DeliveryDoc, delivered: boolean): Promise<Taken | null>;
   client: WebhookClient;
   hosts: HostSlots;
   /** Runs when a request ended and receivers wait for its slot. */
@@ -94,7 +100,9 @@ export class DeliverySender {
     if (verdict.kind === "delivered") crashPoint(env, "K11");
     await deliveries.transition(recordTry(d, result, verdict, now, Math.round(clock.monotonicMs() - started)));
     this.#logTry(d, result, verdict);
-    if (verdict.kind !== "again" && verdict.kind !== "probed") await this.#deps.onEnded?.(d);
+    if (verdict.kind === "again" || verdict.kind === "probed") return;
+    const next = await this.#deps.onEnded?.(d, verdict.kind === "delivered");
+    if (next) this.begin(next.delivery, next.slot);
   }
 
   #logPause(delivery: DeliveryDoc, change: PauseChange): void {

@@ -20,6 +20,8 @@ export interface EndpointDeliveries extends DeliveryQueue {
   undelivered(chains: readonly string[]): Promise<Undelivered[]>;
   /** The number of the last event of a chain before this one that was delivered; 0: none was. */
   lastDelivered(chain: string, before: number): Promise<number>;
+  /** The first one of a chain behind this number that was not delivered, on its way or given up; null: there is none. */
+  firstBehind(chain: string, seq: number): Promise<BodilessDelivery | null>;
   /** Has the next one of a chain sent now; null: there is none. */
   releaseNext(chain: string, behind: number, now: Date): Promise<BodilessDelivery | null>;
   /** Makes transitions, all in one request. */
@@ -42,7 +44,7 @@ const OF_CHAIN = { state: 1, next_try_at: 1, endpoint: 1 } as const;
 /** What comes of a chain behind a delivery, in its order. */
 const chainReads = (
   model: Model<DeliveryDoc>,
-): Pick<EndpointDeliveries, "undelivered" | "lastDelivered" | "releaseNext"> => ({
+): Pick<EndpointDeliveries, "undelivered" | "lastDelivered" | "firstBehind" | "releaseNext"> => ({
   undelivered: async (chains) =>
     chains.length === 0
       ? []
@@ -56,6 +58,14 @@ const chainReads = (
       .lean<Undelivered>();
     return last?.endpoint.seq ?? 0;
   },
+  firstBehind: (chain, seq) =>
+    model
+      .findOne(
+        { "endpoint.chain": chain, "endpoint.seq": { $gt: seq }, ...IN_ORDER, state: { $in: UNDELIVERED } },
+        WITHOUT_BODY,
+      )
+      .sort({ "endpoint.seq": 1 })
+      .lean<BodilessDelivery>(),
   releaseNext: (chain, behind, now) =>
     model
       .findOneAndUpdate(

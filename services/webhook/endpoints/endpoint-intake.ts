@@ -6,7 +6,15 @@ import type { DeliveryDoc, EndpointPart } from "../deliveries/deliveries.model.t
 import { LEASE_MS, type DeliverySender } from "../deliveries/delivery-sender.ts";
 import { hostOf } from "../deliveries/event-intake.ts";
 import type { HostSlots } from "../hosts/host-slots.ts";
-import { anyGivenUp, chainOf, heldUntil, lostSince, waitsFor, type Undelivered } from "../rules/chain-admission.ts";
+import {
+  anyGivenUp,
+  chainOf,
+  heldUntil,
+  LOOK_AGAIN_MS,
+  lostSince,
+  waitsFor,
+  type Undelivered,
+} from "../rules/chain-admission.ts";
 import { newDelivery } from "../rules/delivery-state-machine.ts";
 import { receiverOf } from "../rules/receiver.ts";
 import type { EndpointDeliveries } from "./endpoint-deliveries.repository.ts";
@@ -102,7 +110,9 @@ export async function acceptForEndpoints(
     const { reseller_id, merchant_id, url } = endpoint;
     const receiver = { host: hostOf(url), reseller_id, merchant_id };
     const held = endpoint.paused && lead_id !== null;
-    const isNext = part.chain === null || (!seen.has(part.chain) && waitsFor({ endpoint: part }, undelivered) === null);
+    // written before the one before it is sent, whose end has it sent
+    const follows = part.chain !== null && seen.has(part.chain);
+    const isNext = !follows && (part.chain === null || waitsFor({ endpoint: part }, undelivered) === null);
     if (part.chain !== null) seen.add(part.chain);
     const slot = isNext && !held && deps.isOpen() ? hosts.acquire(receiver) : null;
     const lost = isNext ? await lostBefore(deliveries, part, undelivered) : [];
@@ -113,11 +123,12 @@ export async function acceptForEndpoints(
       url,
       body: bodyOf(event),
       ...newDelivery(slot ? plusMs(now, LEASE_MS) : null, now),
+      ...(follows ? { next_try_at: plusMs(now, LOOK_AGAIN_MS) } : {}),
       ...(held ? { next_try_at: heldUntil(now) } : {}),
       endpoint: { ...part, lost, ...(held ? { held: true } : {}) },
       expires_at: plusSeconds(now, KEPT_SECONDS),
     };
-    entries.push({ doc, slot });
+    entries.push({ doc, slot, waits: held || follows });
   }
   let fresh: boolean[] = [];
   try {
@@ -126,10 +137,10 @@ export async function acceptForEndpoints(
       entries.map(({ doc }) => doc),
     );
   } finally {
-    entries.forEach(({ slot, doc }, i) => {
+    entries.forEach(({ slot, doc, waits }, i) => {
       if (slot && fresh[i] === true) sender.begin(doc, slot);
       else slot?.release();
-      if (!slot && fresh[i] === true && !doc.endpoint?.held) hosts.enqueue(receiverOf(doc));
+      if (!slot && fresh[i] === true && !waits) hosts.enqueue(receiverOf(doc));
     });
   }
   if (hosts.anyNext()) deps.onWaiting();

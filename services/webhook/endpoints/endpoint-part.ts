@@ -39,10 +39,10 @@ export function endpointPart(service: ServiceDeps, { client, requireAddress }: E
   const hosts = new HostSlots(clock, () => service.random());
   let loop: Loop | null = null;
   const nudge = (): void => loop?.nudge();
-  const order = chainOrder({ ...service, endpoints, deliveries, hosts, onWaiting: nudge });
+  const isOpen = (): boolean => loop !== null && storeClock.known();
+  const order = chainOrder({ ...service, endpoints, deliveries, hosts, isOpen, onWaiting: nudge });
   const sender = new DeliverySender({ ...service, ...order, deliveries, client, hosts, onRoom: nudge });
   const pass = new DeliveryPass({ ...service, admit: order.admit, deliveries, hosts, sender });
-  const isOpen = (): boolean => loop !== null && storeClock.known();
   const intake: EndpointIntakeDeps = { clock, deliveries, hosts, sender, isOpen, onWaiting: nudge };
   const shared = { ...service, endpoints, deliveries };
   const logEnd = async (bus: Bus): Promise<number> =>

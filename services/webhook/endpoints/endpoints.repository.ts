@@ -43,8 +43,8 @@ export interface EndpointsRepository {
   firstPosition(): Promise<number | null>;
   /** All endpoints of these resellers and their merchants. */
   ofResellers(ids: readonly string[]): Promise<EndpointDoc[]>;
-  /** Where an endpoint is and what signs for it, as read within the last second; null: it is gone. */
-  toSend(id: string): Promise<{ url: string; secrets: string[] } | null>;
+  /** Where an endpoint is, what signs for it, and whether it is paused, as read within the last second; null: it is gone. */
+  toSend(id: string): Promise<{ url: string; secrets: string[]; paused: boolean } | null>;
 }
 
 /** How long a process goes on with what it read: a secret that was rotated meanwhile is valid beside the new one for a day anyway. */
@@ -159,7 +159,8 @@ export function endpointsRepository(
       if (!doc) return null;
       cache.set(id, doc);
       const valid = validSecrets(doc.secrets, clock.now());
-      return { url: doc.url, secrets: valid.map(({ value }) => seal.open(value, contextOf(id))) };
+      const secrets = valid.map(({ value }) => seal.open(value, contextOf(id)));
+      return { url: doc.url, secrets, paused: doc.paused };
     },
   };
 }

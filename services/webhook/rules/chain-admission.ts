@@ -16,7 +16,7 @@ export const chainOf = (endpoint_id: string, lead_id: string): string => `${endp
 /** The longest that an event of a chain waits for those before it and for a paused endpoint. */
 export const LONGEST_WAIT_MS = 7 * 86_400 * MS_PER_SECOND;
 /** How soon an event looks again whether the one before it, which is being sent, is over. The end of that one has it sent at once; this is for where a process died between. */
-const LOOK_AGAIN_MS = 1000;
+export const LOOK_AGAIN_MS = 1000;
 /** One whose next try is that near may be under way. */
 const UNDER_WAY_MS = 30 * MS_PER_SECOND;
 /** How soon an event of a paused endpoint looks again; resuming has it sent at once. */

@@ -7,6 +7,8 @@ import { CloudEvent } from "./event-type.ts";
 export const MAX_EVENTS_PAGE = 500;
 /** Most leads that one hint names. */
 export const MAX_LEADS_OWED = 1000;
+/** Most resellers that one hint names. */
+export const MAX_RESELLERS_TOLD = 50;
 /** Longest cursor of events: a decimal number. */
 const MAX_CURSOR = 16;
 

@@ -22,9 +22,12 @@ let events: unknown[];
 let asked: Record<string, unknown>[];
 let voided: boolean;
 let away: boolean;
+/** Runs when a page was read, before it is answered. */
+let onRead: () => void;
 
 beforeEach(async () => {
   [events, asked, voided, away] = [[{ id: "lead.1" }, { id: "lead.2" }], [], false, false];
+  onRead = () => undefined;
   clock = virtualClock();
   streams = openStreams(clock);
   const bus: Bus = {
@@ -32,12 +35,14 @@ beforeEach(async () => {
       asked.push(params);
       if (away) throw new Failure("DEPENDENCY_DOWN", "leads are away");
       const from = Number(params.after ?? 0);
+      const total = events.length;
       const page = events.slice(from, from + params.limit);
       const next_cursor = String(from + page.length);
+      onRead();
       return {
         events: page.map((event, i) => ({ cursor: String(from + i + 1), event })),
         next_cursor,
-        more: from + page.length < events.length,
+        more: from + page.length < total,
         expired: params.after === "0",
       };
     }) as unknown as Bus["call"],
@@ -128,6 +133,28 @@ test("a stream gives what there is, then what happens, each event with its curso
   streams.published();
   await said(client, message(3));
   expect(asked.at(-1)).toMatchObject({ limit: 100, by: { merchant_id: "m" } });
+});
+
+test("a hint is acted on at once, also one that comes while the stream reads, and one of other resellers wakes nobody", async () => {
+  const client = await open();
+  await said(client, message(2));
+  const reads = asked.length;
+  streams.published(["another"]);
+  await clock.advance(1000);
+  expect(asked).toHaveLength(reads);
+  events.push({ id: "lead.3" });
+  onRead = () => {
+    onRead = () => undefined;
+    events.push({ id: "lead.4" });
+    streams.published(["r"]);
+  };
+  streams.published(["another", "r"]);
+  await until("both", async () => {
+    await clock.advance(1);
+    return client.text().includes(message(4)) || undefined;
+  });
+  expect(client.text()).toContain(message(3));
+  expect(asked).toHaveLength(reads + 2);
 });
 
 test("a client that comes back goes on behind its last id, or the cursor of the address; what is no longer kept is said", async () => {
