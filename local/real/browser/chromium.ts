@@ -86,10 +86,10 @@ class DrivenPage extends EvaluatedPage implements Page {
   }
 
   async press(key: string): Promise<void> {
-    const enter = key === "Enter" ? { text: "\r", windowsVirtualKeyCode: 13 } : {};
+    const written = key === "Enter" ? { text: "\r", windowsVirtualKeyCode: 13 } : key.length === 1 ? { text: key } : {};
     const tab = key === "Tab" ? { windowsVirtualKeyCode: 9 } : {};
     for (const type of ["keyDown", "keyUp"])
-      await this.ask("Input.dispatchKeyEvent", { type, key, code: key, ...enter, ...tab });
+      await this.ask("Input.dispatchKeyEvent", { type, key, code: key, ...written, ...tab });
   }
 
   async reload(): Promise<void> {

@@ -23,13 +23,13 @@ function exampleHtml(row: Row): string {
   const samples = samplesOf(row, example)
     .map(
       ({ language, code: text }, i) =>
-        `<details name="sample-${anchor(row)}"${i === 0 ? " open" : ""}><summary>${language}</summary><pre>${escapeHtml(text)}</pre></details>`,
+        `<details name="sample-${anchor(row)}"${i === 0 ? " open" : ""}><summary>${language}</summary><pre tabindex="0">${escapeHtml(text)}</pre></details>`,
     )
     .join("");
   const answered =
     example.response === undefined
       ? ""
-      : `<h4>Answer</h4><pre>${escapeHtml(JSON.stringify(example.response, null, 2))}</pre>`;
+      : `<h4>Answer</h4><pre tabindex="0">${escapeHtml(JSON.stringify(example.response, null, 2))}</pre>`;
   return `<h4>Example</h4>${samples}${answered}`;
 }
 
@@ -85,7 +85,7 @@ const asideHtml = (tags: readonly Row["tag"][], rows: readonly Row[]): string =>
 const startHtml = (version: string, url: string): string =>
   `<h1 id="start">callagent API</h1><p>Outbound voice calls: push a lead, the phone rings, they talk, a webhook reports. Version ${escapeHtml(version)} · <a href="/openapi.json">OpenAPI document</a></p>
 <p>Every path below is relative to <code>${url}</code>. Bodies are JSON, times ISO 8601 in UTC, durations seconds. Get a token, and send it as <code>Authorization: Bearer &lt;token&gt;</code>; samples take both from variables:</p>
-<pre>BASE=${url}
+<pre tabindex="0">BASE=${url}
 TOKEN=$(curl -s "$BASE/login" -H 'Content-Type: application/json' -d '{"email":"you@example.com","password":"…"}' | jq -r .access_token)</pre>`;
 
 const errorsHtml = (): string => {

@@ -6,6 +6,7 @@ import { FAULTS } from "./faults.ts";
 import { VISITORS } from "./visitors.ts";
 import { MICROPHONES } from "./microphone-scenes.ts";
 import { startLane, type Lane } from "./lane.ts";
+import { READING } from "./reading-scenes.ts";
 import { ROOM_FAULTS } from "./room-faults.ts";
 import { REAL_SPEECH } from "./real-speech-scenes.ts";
 import type { Scene } from "./scene.ts";
@@ -43,6 +44,7 @@ const scenes = [
   ...MICROPHONES,
   ...REAL_SPEECH,
   ...VISITORS,
+  ...READING,
   ...ROOM_FAULTS,
 ].filter(
   ({ name, isShort, only = lane.transport }) =>
