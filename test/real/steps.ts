@@ -8,6 +8,7 @@ import { receiversStep } from "./receivers-step.ts";
 import { chartStep } from "./kubernetes-step.ts";
 import { rulesStep, scrapeStep } from "./prometheus-step.ts";
 import { roomsStep } from "./rooms-step.ts";
+import { samplesStep } from "./samples-step.ts";
 import { speechStep } from "./speech-step.ts";
 import type { Step } from "./outcome.ts";
 import { schemathesisStep } from "./schemathesis-step.ts";
@@ -64,6 +65,7 @@ export const STEPS: Record<string, readonly Step[]> = {
   kubernetes: [chartStep],
   prometheus: [rulesStep, withNats(scrapeStep)],
   schemathesis: [
+    samplesStep,
     // a push in bulk takes as long as all other operations together
     schemathesisStep("short", true, "merchant", {
       phases: "examples,coverage",
