@@ -30,8 +30,8 @@ const AGAIN_MAX_MS = 2000;
 /** While the server is away it is asked so often to make the room, ms; then nobody waits for it any more. */
 const REMAKE_MS = 500;
 const REMAKE_TRIES = 60;
-/** What was said last goes out before we leave, ms. */
-const LAST_WORDS_MS = 150;
+/** What was said last is heard before we leave, ms: the other side plays it behind its jitter buffer, which has 120 ms in it at best and several hundred on a busy machine. */
+const LAST_WORDS_MS = 600;
 /** Looks in a row that find no client there. */
 const MISSED_LOOKS = 2;
 /** A room that can't be removed is tried again so often, with pauses between these bounds, ms; then it ends by itself. */
