@@ -3,7 +3,7 @@ import { browser } from "./browser/browser.ts";
 import { documentdb } from "./documentdb/documentdb.ts";
 import { kubernetes } from "./kubernetes/kubernetes.ts";
 import { livekit } from "./livekit/livekit.ts";
-import { nats } from "./nats/nats.ts";
+import { nats, natsCli } from "./nats/nats.ts";
 import { receivers } from "./receivers/receivers.ts";
 import { prometheus } from "./prometheus/prometheus.ts";
 import { schemathesis } from "./schemathesis/schemathesis.ts";
@@ -14,6 +14,7 @@ import { speech } from "./speech/speech.ts";
 export const PARTS: readonly Part[] = [
   documentdb,
   nats,
+  natsCli,
   livekit,
   speech,
   browser,

@@ -131,7 +131,7 @@ export function wrongWith(line: string): string[] | null {
       case "curl":
         return wrongWithCurl(command);
       case "nats":
-        // what it prints is tested by npm run test:real -- nats
+        // what it prints is tested by npm run test:real -- nats-cli
         return args.includes(EVENT_STREAM) ? [] : [`there is no stream but ${EVENT_STREAM}`];
       default:
         return null;

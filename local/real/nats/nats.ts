@@ -8,8 +8,9 @@ import type { Part, Running } from "../part.ts";
 
 /** The newest nats-server when this was written; Debian 12 has 2.9. */
 const NATS_VERSION = "v2.15.2";
+const MODULE = `github.com/nats-io/nats-server/v2@${NATS_VERSION}`;
 const CLI_VERSION = "v0.5.1";
-const MODULES = [`github.com/nats-io/nats-server/v2@${NATS_VERSION}`, `github.com/nats-io/natscli/nats@${CLI_VERSION}`];
+const CLI_MODULE = `github.com/nats-io/natscli/nats@${CLI_VERSION}`;
 /** Names the `nats` command line. */
 const CLI_VARIABLE = "NATS_CLI";
 const BUILD_MS = 900_000;
@@ -18,16 +19,15 @@ const OPENSSL_MS = 30_000;
 const binary = (folder: string): string => join(folder, "bin", "nats-server");
 const commandLine = (folder: string): string => join(folder, "bin", "nats");
 
-async function build(folder: string): Promise<void> {
+async function build(folder: string, module: string): Promise<void> {
   const go = join(folder, "go");
   const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: join(folder, "bin") };
-  for (const module of MODULES)
-    await mustRun("go", ["install", module], {
-      purpose: `${module} could not be built (is the Go module proxy within reach?)`,
-      log: join(folder, "logs", "go.log"),
-      limitMs: BUILD_MS,
-      env: { ...PROGRAM_ENV, ...own, GOFLAGS: "-modcacherw" },
-    });
+  await mustRun("go", ["install", module], {
+    purpose: `${module} could not be built (is the Go module proxy within reach?)`,
+    log: join(folder, "logs", "go.log"),
+    limitMs: BUILD_MS,
+    env: { ...PROGRAM_ENV, ...own, GOFLAGS: "-modcacherw" },
+  });
   rmSync(go, { recursive: true, force: true });
 }
 
@@ -59,7 +59,6 @@ async function start(folder: string): Promise<Running> {
     env: {
       [NATS_PROGRAM_VARIABLE]: binary(folder),
       [NATS_TLS_VARIABLE]: tls,
-      [CLI_VARIABLE]: commandLine(folder),
     },
     versions: `${version}, started by each split stack with TLS and a user for each service`,
     stop: () => Promise.resolve(),
@@ -69,10 +68,26 @@ async function start(folder: string): Promise<Running> {
 /** The newest NATS server, with TLS: split stacks start it themselves, with users of their own. */
 export const nats: Part = {
   name: "nats",
-  about: `nats-server ${NATS_VERSION} with TLS and permissions, and the command line nats ${CLI_VERSION}`,
-  cost: "65 MB and 2 to 3 minutes, from the Go module proxy",
+  about: `nats-server ${NATS_VERSION}, with TLS and permissions`,
+  cost: "25 MB and 1 to 2 minutes, from the Go module proxy",
   needs: [program("go", "https://go.dev/dl"), program("openssl", "apt-get install openssl")],
-  isInstalled: (folder) => [binary, commandLine].every((of) => existsSync(of(folder))),
-  install: build,
+  isInstalled: (folder) => existsSync(binary(folder)),
+  install: (folder) => build(folder, MODULE),
   start,
+};
+
+/** The command line of NATS, as readers of events use it. */
+export const natsCli: Part = {
+  name: "nats-cli",
+  about: `the command line nats ${CLI_VERSION}`,
+  cost: "40 MB and 1 to 2 minutes, from the Go module proxy",
+  needs: [program("go", "https://go.dev/dl")],
+  isInstalled: (folder) => existsSync(commandLine(folder)),
+  install: (folder) => build(folder, CLI_MODULE),
+  start: (folder) =>
+    Promise.resolve({
+      env: { [CLI_VARIABLE]: commandLine(folder) },
+      versions: `nats ${CLI_VERSION}`,
+      stop: () => Promise.resolve(),
+    }),
 };

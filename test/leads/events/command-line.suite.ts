@@ -6,7 +6,7 @@ import { EVENT_STREAM } from "../../../shared/contracts/events/event-subjects.ts
 import { ROOT } from "../../house/sources.ts";
 import { readerStage, type ReaderStage } from "./fixtures/reader-stage.ts";
 
-// The `nats` command line, which `npm run test:real -- nats` installs: docs/events.md says how a reader uses it.
+// The `nats` command line, which `npm run test:real -- nats-cli` installs: docs/events.md says how a reader uses it.
 
 const run = promisify(execFile);
 const COMMAND = /```sh\n(nats [^`]*)```/.exec(readFileSync(join(ROOT, "docs/events.md"), "utf8"))?.[1] ?? "";
