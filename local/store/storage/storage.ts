@@ -30,6 +30,8 @@ export interface StorageOptions {
  * Durability: WAL with synchronous=NORMAL. A commit is in the operating system's hands before it is acknowledged, so it
  * survives the death of this process (SIGKILL included). It is not fsynced one by one: after a power loss or kernel panic the
  * last commits (since the last checkpoint) may be gone, but the file is consistent, with no half-written document or index.
+ *
+ * What is deleted or written over is overwritten with zeros in the file (secure_delete), so that an erased phone number is in no old page of it.
  */
 export class Storage {
   readonly db: DatabaseSync;
@@ -54,7 +56,8 @@ export class Storage {
     this.db = new DatabaseSync(dir === IN_MEMORY ? dir : join(dir, DATA_FILE));
     this.db
       .exec(`PRAGMA page_size=${PAGE_BYTES}; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;
-      PRAGMA cache_size=-${CACHE_KIB}; PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${WAL_LIMIT_BYTES}; PRAGMA temp_store=MEMORY;`);
+      PRAGMA cache_size=-${CACHE_KIB}; PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES}; PRAGMA journal_size_limit=${WAL_LIMIT_BYTES}; PRAGMA temp_store=MEMORY;
+      PRAGMA secure_delete=ON;`);
     // Taking a write lock now makes a second store on the same folder fail at once, with a clear error.
     this.db.exec("BEGIN IMMEDIATE");
     // Made before the file begins to count: a file that counts has a record.

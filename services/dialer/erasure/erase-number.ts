@@ -49,7 +49,7 @@ export async function eraseNumber(deps: DialerParts, p: ParamsOf<"dialer.eraseNu
     else waiting.add(call.lead_id);
   }
   const carrier_callbacks = await deps.callbacks.erase(over.map(({ _id }) => _id));
-  const inbound = await deps.inboundCalls.erase(p, p.phone_number);
+  const inbound = await deps.inboundCalls.erase(p, p.phone_number, deps.clock.now());
   return {
     erased: { calls: erased, recordings, carrier_callbacks, inbound_calls: inbound.erased },
     waiting: [...waiting],

@@ -22,11 +22,13 @@ export interface InboundCalls {
   /** Takes an acceptance back, for the call can't be taken after all. */
   overrule(id: string, ruling: InboundRuling): Promise<InboundCallDoc | null>;
   markAnswered(id: string, now: Date): Promise<void>;
-  /** Forgets who called in calls of this number; `pending`: one is not judged yet. */
-  erase(scope: Scope, from: string): Promise<{ erased: number; pending: boolean }>;
+  /** Forgets who called in calls of this number; `pending`: one is being judged still. */
+  erase(scope: Scope, from: string, now: Date): Promise<{ erased: number; pending: boolean }>;
   page(scope: Scope, filter: InboundFilter, after: PageFilter, size: number): Promise<InboundCallDoc[]>;
 }
 
+/** A call that was not judged by then never is: the process that answered it died. */
+const JUDGED_WITHIN_SECONDS = 600;
 const AFTER = { returnDocument: "after" } as const;
 
 /** The repository on its model. */
@@ -76,12 +78,10 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
     async markAnswered(id, now) {
       await model.updateOne({ _id: id }, { $set: { settled_at: now } });
     },
-    async erase(scope, from) {
+    async erase(scope, from, now) {
       const calls = { ...within(scope), from };
-      const { modifiedCount } = await model.updateMany(
-        { ...calls, judged_at: { $ne: null } },
-        { $set: { from: null } },
-      );
+      const over = [{ judged_at: { $ne: null } }, { created_at: { $lt: plusSeconds(now, -JUDGED_WITHIN_SECONDS) } }];
+      const { modifiedCount } = await model.updateMany({ ...calls, $or: over }, { $set: { from: null } });
       return { erased: modifiedCount, pending: (await model.findOne(calls, { _id: 1 }).lean()) !== null };
     },
     page: (scope, { from, to, ...same }, after, size) =>

@@ -139,3 +139,14 @@ test("asked for twice it is one erasure; who may not, and what is no number, cha
   expect(await refused({ by: asUser(R, M) })).toBe("FORBIDDEN");
   expect(await refused({ by: asAdmin, reseller_id: "another" })).toBe("RESELLER_NOT_FOUND");
 });
+
+test("a call to us that is being judged is waited for; one that nobody judged, ten minutes", async () => {
+  const { e164, spellings } = it.fresh();
+  const eightMinutesAgo = new Date(it.clock.now().getTime() - 480_000);
+  await it.leaveInbound(e164, { judged_at: null, verdict: null, created_at: eightMinutesAgo });
+  const { id, created_at } = await it.erase(e164);
+  const { finished_at } = await it.reached(id, "the number to be erased", isDone);
+  expect(Date.parse(finished_at ?? "") - Date.parse(created_at)).toBeGreaterThan(120_000);
+  expect((await it.report(id)).erased.inbound_calls).toBe(1);
+  expect(await it.foundIn(spellings)).toEqual([]);
+});
