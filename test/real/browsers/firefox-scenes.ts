@@ -82,7 +82,7 @@ async function withoutLoudspeaker(lane: Lane): Promise<string> {
     await page.click("#start");
     await shows(page, "#words", QUESTION);
     const words = async (): Promise<true | undefined> =>
-      decodeSpeech(card.heard(), BROWSER_RATE).includes("order?") || undefined;
+      hasSaid(decodeSpeech(card.heard(), BROWSER_RATE), QUESTION) || undefined;
     await until("the question to be heard", words, WAIT_MS, POLL_MS);
     await page.click("#end");
     await shows(page, "#status", "You have ended the conversation.");

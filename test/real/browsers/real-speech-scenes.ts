@@ -26,6 +26,9 @@ const SENTENCES = [
   "Hello, this is Mia.",
   "Thank you. Goodbye!",
   "I am sorry, I did not understand that.",
+  "I am sorry, could you say that again, please?",
+  "Of course, take your time.",
+  "It is nice to talk to you.",
   "Are you still there?",
   "One moment.",
 ];
