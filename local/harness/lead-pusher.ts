@@ -17,6 +17,8 @@ export interface PushMore {
 /** Pushes leads of the sample merchant as that merchant. */
 export interface Pusher {
   client: Client;
+  /** Its token. */
+  token: string;
   /** The lead's id; ApiFailure or a connection failure where it was not taken. */
   push(to: string, more?: PushMore): Promise<string>;
   /** The same, again and again while the service can't take it: with one Idempotency-Key, so that it makes one lead. */
@@ -89,6 +91,7 @@ export async function startPushing(product: Product): Promise<Pusher> {
   };
   return {
     client,
+    token,
     push,
     insist,
     async insistAll(to, more) {

@@ -1,5 +1,6 @@
 import { hasProgram } from "../../local/harness/program.ts";
 import { provideNats } from "../../local/harness/nats-server.ts";
+import { NATS_PROGRAM_VARIABLE, NATS_TLS_VARIABLE } from "../../local/tools/stack/split-bus.ts";
 import { asyncapiStep } from "./asyncapi-step.ts";
 import { browserStep } from "./browser-step.ts";
 import { demoStep } from "./demo-step.ts";
@@ -46,6 +47,13 @@ export const STEPS: Record<string, readonly Step[]> = {
     jestStep("bus", true, ["test/e2e/signed-bus.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
     jestStep("events", true, ["test/leads/events/jet-stream.test.ts", "test/leads/events/stream-readers.test.ts"]),
     jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"], { FAULTS: "all" }),
+    // with the server on the PATH, and without TLS
+    withNats(
+      jestStep("kills", false, ["--testMatch=**/chaos/event-kills.suite.ts"], {
+        [NATS_PROGRAM_VARIABLE]: "",
+        [NATS_TLS_VARIABLE]: "",
+      }),
+    ),
   ],
   "nats-cli": [withNats(jestStep("events", false, ["--testMatch=**/events/command-line.suite.ts"]))],
   livekit: [

@@ -21,6 +21,8 @@ export interface SplitBusOptions {
   program?: string;
   /** Absent: without TLS, on this machine alone. */
   tls?: TlsFiles;
+  /** Whether the server keeps streams, in the stack's folder. */
+  jetStream?: boolean;
   /** One bus for everybody, as processes of version 0.2 need it, which know no keys; absent: each service has a user of its own. */
   open?: boolean;
 }
@@ -50,11 +52,13 @@ export function splitBusOptions(env: NodeJS.ProcessEnv): SplitBusOptions {
 
 const FOLDER = "bus";
 const CONFIG = "server.conf";
+const STREAMS = "streams";
 
-function writeConfig(folder: Folder, port: number, { tls, open }: SplitBusOptions): string {
+function writeConfig(folder: Folder, port: number, { tls, open, jetStream }: SplitBusOptions): string {
   const lines = [
     `listen: "127.0.0.1:${port}"`,
     ...(tls ? [`tls { cert_file: ${JSON.stringify(tls.cert)}, key_file: ${JSON.stringify(tls.key)} }`] : []),
+    ...(jetStream ? [`jetstream { store_dir: ${JSON.stringify(folder.at(join(FOLDER, STREAMS)))} }`] : []),
     ...(open ? [] : [`include ${USERS_FILE}`]),
   ];
   const name = join(FOLDER, CONFIG);

@@ -126,7 +126,11 @@ async function metricsEnv(first: number | undefined, index: number, urls: Env, n
 
 /** One process per service, on a bus of their own. */
 async function startSplit(group: ChildGroup, o: StackOptions, mongo: string, env: Env): Promise<Env> {
-  const bus = await startSplitBus(group, o.folder, { open: o.treeOf !== undefined, ...splitBusOptions(process.env) });
+  const bus = await startSplitBus(group, o.folder, {
+    open: o.treeOf !== undefined,
+    jetStream: env["CALLAGENT_EVENTS"] === "jetstream",
+    ...splitBusOptions(process.env),
+  });
   await migrateDatabase(mongo);
   const ports: Env = {};
   for (const [i, { name, service, env: own }] of (await splitProcesses(o.replicas ?? {})).entries()) {
