@@ -84,12 +84,8 @@ async function runSteps(part: Part, running: Running, asked: Asked, logs: string
   return outcomes;
 }
 
-/** True, with the reason told, where --able leaves a part out, or --short has nothing to do with it: building some takes minutes. */
+/** True, with the reason told, where --able leaves a part out. */
 function isLeftOut(part: Part, asked: Asked): boolean {
-  if (stepsOf(part, asked).length === 0) {
-    console.log(`${part.name} is left out by --short.`);
-    return true;
-  }
   const missing = asked.able ? missingFor(part) : [];
   if (missing.length > 0) console.log(`${part.name} is left out. It needs ${missing.join(", ")}.`);
   return missing.length > 0;

@@ -1,21 +1,27 @@
-import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { callee, startPushing } from "../../local/harness/lead-pusher.ts";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { until } from "../../local/harness/stage.ts";
-import { freePort } from "../../local/tools/stack/ports.ts";
-import { ROOT } from "../../local/tools/stack/project-root.ts";
 import type { Outcome, Step } from "./outcome.ts";
+import {
+  OBSERVABILITY as FOLDER,
+  query,
+  rulesOf,
+  startPrometheus,
+  valueOf,
+  type Prometheus,
+} from "../../local/real/prometheus/prometheus-server.ts";
 
-const FOLDER = join(ROOT, "deploy", "observability");
 const LIMIT_MS = 60_000;
 const LEADS = 4;
 
-/** What one look found, by its name. */
-type Found = Record<string, string | null>;
+/** What one look found, by its name: null, or what is wrong. */
+export type Found = Record<string, string | null>;
 
-const outcomeOf = (found: Found): Outcome => {
+/** The outcome of what was looked at. */
+export const outcomeOf = (found: Found): Outcome => {
   const wrong = Object.entries(found).filter(([, fault]) => fault !== null);
   return {
     passed: Object.keys(found).length - wrong.length,
@@ -61,64 +67,8 @@ const queries = (): string[] =>
     ),
   );
 
-/** A Prometheus that scrapes these addresses each second by the rules of this repository. */
-async function startPrometheus(urls: Product["stack"]["metricsUrls"], log: string) {
-  const data = `${log}.data`;
-  rmSync(data, { recursive: true, force: true });
-  const config = `${log}.yml`;
-  const targets = Object.values(urls).map((url) => new URL(url).host);
-  writeFileSync(
-    config,
-    JSON.stringify({
-      global: { scrape_interval: "1s", evaluation_interval: "1s" },
-      rule_files: [join(FOLDER, "alerts.yml")],
-      scrape_configs: [{ job_name: "callagent", static_configs: [{ targets }] }],
-    }),
-  );
-  const url = `http://127.0.0.1:${await freePort()}`;
-  const out = openSync(log, "a");
-  const child: ChildProcess = spawn(
-    "prometheus",
-    [`--config.file=${config}`, `--storage.tsdb.path=${data}`, `--web.listen-address=${new URL(url).host}`],
-    { stdio: ["ignore", out, out] },
-  );
-  const ended = new Promise<void>((resolve) => {
-    child.once("exit", () => resolve());
-  });
-  return {
-    ask: async <T>(path: string): Promise<T> => (await fetch(`${url}/api/v1/${path}`)).json() as Promise<T>,
-    isUp: () =>
-      fetch(`${url}/-/ready`).then(
-        (answer) => answer.ok,
-        () => false,
-      ),
-    async stop() {
-      child.kill("SIGTERM");
-      await ended;
-      rmSync(data, { recursive: true, force: true });
-    },
-  };
-}
-type Prometheus = Awaited<ReturnType<typeof startPrometheus>>;
-
-interface Answer {
-  status: string;
-  error?: string;
-  data?: { result: { metric: Record<string, string>; value: [number, string] }[] };
-}
-const query = (server: Prometheus, expr: string): Promise<Answer> =>
-  server.ask<Answer>(`query?query=${encodeURIComponent(expr)}`);
-const valueOf = async (server: Prometheus, expr: string): Promise<number> =>
-  Number((await query(server, expr)).data?.result[0]?.value[1] ?? Number.NaN);
-
-interface Rules {
-  data: { groups: { rules: { name: string; health: string; lastError?: string; state: string }[] }[] };
-}
-const rulesOf = async (server: Prometheus): Promise<Rules["data"]["groups"][number]["rules"]> =>
-  (await server.ask<Rules>("rules")).data.groups.flatMap((group) => group.rules);
-
 /** Waits for it; null: it came, else what did not. */
-const came = (what: string, look: () => Promise<boolean>): Promise<string | null> =>
+export const came = (what: string, look: () => Promise<boolean>): Promise<string | null> =>
   until(what, async () => ((await look()) ? true : undefined), LIMIT_MS, 500).then(
     () => null,
     (error: unknown) => String(error),

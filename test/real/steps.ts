@@ -8,6 +8,7 @@ import { jestStep } from "./jest-step.ts";
 import { receiversStep } from "./receivers-step.ts";
 import { chartStep } from "./kubernetes-step.ts";
 import { rulesStep, scrapeStep } from "./prometheus-step.ts";
+import { troublesStep } from "./troubles-step.ts";
 import { roomsStep } from "./rooms-step.ts";
 import { samplesStep } from "./samples-step.ts";
 import { speechStep } from "./speech-step.ts";
@@ -46,6 +47,7 @@ export const STEPS: Record<string, readonly Step[]> = {
   nats: [
     jestStep("bus", true, ["test/e2e/signed-bus.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
     jestStep("events", true, ["test/leads/events/jet-stream.test.ts", "test/leads/events/stream-readers.test.ts"]),
+    jestStep("cli", true, ["--testMatch=**/events/command-line.suite.ts"]),
     jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"], { FAULTS: "all" }),
     // with the server on the PATH, and without TLS
     withNats(
@@ -55,7 +57,6 @@ export const STEPS: Record<string, readonly Step[]> = {
       }),
     ),
   ],
-  "nats-cli": [withNats(jestStep("events", false, ["--testMatch=**/events/command-line.suite.ts"]))],
   livekit: [
     roomsStep("sessions", true, ["--short"]),
     roomsStep("server", false, ["the room server", "a whole conversation, realtime"]),
@@ -71,7 +72,7 @@ export const STEPS: Record<string, readonly Step[]> = {
   receivers: [receiversStep],
   asyncapi: [asyncapiStep],
   kubernetes: [chartStep],
-  prometheus: [rulesStep, withNats(scrapeStep)],
+  prometheus: [rulesStep, withNats(scrapeStep), withNats(troublesStep)],
   schemathesis: [
     samplesStep,
     // a push in bulk takes as long as all other operations together
