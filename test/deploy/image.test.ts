@@ -45,7 +45,9 @@ function loadedFrom(entries: readonly string[]): { files: string[]; packages: [s
 }
 
 const services = project.filter((f) => f.path.endsWith(".service.ts")).map((f) => f.path);
-const programs = Object.values(readCompose().services).flatMap((c) => (c.entrypoint ? c.command.slice(0, 1) : []));
+const programs = Object.values(readCompose().services).flatMap((c) =>
+  c.entrypoint?.[0] === "node" ? c.command.slice(0, 1) : [],
+);
 const entries = ["moleculer.config.ts", "deploy/docker/health.ts", ...services, ...programs];
 
 describe("the image", () => {

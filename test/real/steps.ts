@@ -47,7 +47,6 @@ export const STEPS: Record<string, readonly Step[]> = {
   nats: [
     jestStep("bus", true, ["test/e2e/signed-bus.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
     jestStep("events", true, ["test/leads/events/jet-stream.test.ts", "test/leads/events/stream-readers.test.ts"]),
-    jestStep("cli", true, ["--testMatch=**/events/command-line.suite.ts"]),
     jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"], { FAULTS: "all" }),
     // with the server on the PATH, and without TLS
     withNats(
@@ -57,6 +56,7 @@ export const STEPS: Record<string, readonly Step[]> = {
       }),
     ),
   ],
+  "nats-cli": [withNats(jestStep("events", false, ["--testMatch=**/events/command-line.suite.ts"]))],
   livekit: [
     roomsStep("sessions", true, ["--short"]),
     roomsStep("server", false, ["the room server", "a whole conversation, realtime"]),
