@@ -142,13 +142,19 @@ describe("parameters", () => {
   });
 });
 
+/** Whether an object of the value has this key, however deep. */
+const hasKey = (value: unknown, key: string): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  Object.entries(value).some(([name, inner]) => name === key || hasKey(inner, key));
+
 describe("bodies", () => {
   const headers = { "content-type": "application/json" };
   test("any JSON value comes out as JSON.parse has it, unless it holds __proto__", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         const text = JSON.stringify(value);
-        if (text.includes('"__proto__":')) expect(() => parseJson(Buffer.from(text), headers)).toThrow("__proto__");
+        if (hasKey(value, "__proto__")) expect(() => parseJson(Buffer.from(text), headers)).toThrow("__proto__");
         else expect(parseJson(Buffer.from(text), headers)).toEqual(JSON.parse(text));
       }),
     );
