@@ -44,6 +44,9 @@ export function uuidOf(text: string): string {
 /** The name of one attempt: (lead_id, claim_no) as one path-safe text. */
 export const callRef = (lead_id: string, claim_no: number): string => `${lead_id}.${claim_no}`;
 
+/** The ids that begin with a lead's, as a filter: call references, and events. "/" follows "." in the order of texts. */
+export const idsOfLead = (lead_id: string) => ({ $gt: `${lead_id}.`, $lt: `${lead_id}/` });
+
 /** Takes an attempt's name apart; null when it is none. */
 export function parseCallRef(ref: string): { lead_id: string; claim_no: number } | null {
   const [lead_id = "", number = "", ...rest] = ref.split(".");

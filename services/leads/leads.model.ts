@@ -1,5 +1,6 @@
 import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
+import { whenPresent, whenText } from "../../shared/database/partial-indexes.ts";
 import type { ExecutionMode, LeadStatus } from "../../shared/contracts/records/lead.ts";
 import type { RetryPolicy } from "../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
@@ -249,8 +250,6 @@ export const leadSchema = new Schema<LeadDoc>(
   SCHEMA_OPTIONS,
 );
 
-const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });
-
 // For each queue its first due lead is one step of this index away, however many leads wait.
 leadSchema.index({ queue: 1, due_at: 1, _id: 1 }, { name: "due_by_queue", ...whenPresent("due_at") });
 // An index whose fields change gets a new name: the old are dropped at start (queues.repository.ts).
@@ -260,7 +259,6 @@ leadSchema.index({ link_hash: 1 }, { name: "by_link", unique: true, ...whenPrese
 leadSchema.index({ report_due_at: 1 }, { name: "report", ...whenPresent("report_due_at") });
 leadSchema.index({ outbox_at: 1 }, { name: "outbox", ...whenPresent("outbox_at") });
 leadSchema.index({ "call_end.due_at": 1 }, { name: "call_end", ...whenPresent("call_end") });
-const whenText = (field: string) => ({ partialFilterExpression: { [field]: { $gt: "" } } });
 // Lists of parked leads are short, and sorted as they are read.
 leadSchema.index({ "faults.parked_at": 1, "faults.code": 1 }, { name: "parked", ...whenPresent("faults.parked_at") });
 const unfinished = { partialFilterExpression: { finished_at: null } };

@@ -1,6 +1,7 @@
 import { Schema } from "mongoose";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
+import { whenPresent } from "../../shared/database/partial-indexes.ts";
 
 /** One reserved slot of a number. It is free again when its holder releases it, or when its lease ends at `until` (the server's time). `name`: the name its holder acts in (slot-leases.ts). */
 export interface Slot {
@@ -80,13 +81,10 @@ numberSchema.index({ provider: 1, status: 1, reseller_id: 1, merchant_id: 1, use
 /** Unique: one holder can never have slots of two numbers, whatever races there are. */
 numberSchema.index(
   { "slots.holder": 1 },
-  { unique: true, partialFilterExpression: { "slots.holder": { $exists: true } }, name: "one_line_per_holder" },
+  { unique: true, ...whenPresent("slots.holder"), name: "one_line_per_holder" },
 );
 /** Partial, so that it holds reserved slots only. */
-numberSchema.index(
-  { "slots.name": 1 },
-  { partialFilterExpression: { "slots.name": { $exists: true } }, name: "lines_by_name" },
-);
+numberSchema.index({ "slots.name": 1 }, { ...whenPresent("slots.name"), name: "lines_by_name" });
 /** For lists: one index for every scope and every filter; the unique one serves phone numbers. */
 numberSchema.index({ created_at: -1, _id: -1 });
 numberSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });

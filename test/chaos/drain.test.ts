@@ -120,12 +120,16 @@ test(
     const goodbye = phrasesFor("en").trouble;
     const heard = (await product.ledger()).filter((entry) => entry.kind === "heard");
     const lastWords = calls.map(({ sid }) => String(heard.findLast((entry) => entry.call_sid === sid)?.["text"]));
-    // whose conversation came to its end within the grace has heard its own
+    // whose conversation came to its end within the grace has heard its own, and is confirmed
     expect(lastWords.filter((text) => !text.endsWith("Goodbye!"))).toEqual([]);
     expect(lastWords).toContain(goodbye);
     expect((await underWay(ids)).map(({ sid }) => sid)).toEqual([]);
     await comeBack({});
     const seen = await ended(ids);
+    const whole = calls.filter((_, i) => lastWords[i] !== goodbye).map(leadOf);
+    expect(seen.leads.filter(({ lead_id }) => whole.includes(lead_id)).map(({ outcome }) => outcome)).toEqual(
+      whole.map(() => "confirmed"),
+    );
     expect([...unfinished(seen), ...ringsTwice(seen)]).toEqual([]);
   },
   TEST_MS,

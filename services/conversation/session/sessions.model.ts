@@ -6,6 +6,7 @@ import type { Preparation } from "../../../shared/contracts/conversation.ts";
 import type { Engine } from "../../../shared/contracts/records/models.ts";
 import type { StreamDialect } from "../../../shared/contracts/records/stream-dialect.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
+import { whenPresent } from "../../../shared/database/partial-indexes.ts";
 
 /** States of a session: prepared before the dial, TALKING once media has joined, then kept until its facts are settled. */
 export type SessionState = "PREPARED" | "REDEEMED" | "TALKING" | "ENDED_UNSETTLED" | "CLOSED";
@@ -82,8 +83,5 @@ export const sessionSchema = new Schema<SessionDoc>(
   { ...SCHEMA_OPTIONS },
 );
 
-sessionSchema.index(
-  { token_hash: 1 },
-  { name: "by_token", unique: true, partialFilterExpression: { token_hash: { $exists: true } } },
-);
+sessionSchema.index({ token_hash: 1 }, { name: "by_token", unique: true, ...whenPresent("token_hash") });
 sessionSchema.index({ purge_at: 1 }, { name: "purge", expireAfterSeconds: 0 });

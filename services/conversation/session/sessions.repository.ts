@@ -1,3 +1,4 @@
+import { idsOfLead } from "../../../shared/ids.ts";
 import type { Model } from "mongoose";
 import type { ResultOf } from "../../../shared/bus/bus.ts";
 import { plusSeconds } from "../../../shared/time/clock.ts";
@@ -126,9 +127,7 @@ export const sessionsRepository = (model: Model<SessionDoc>) => ({
   },
   /** Deletes the sessions of leads that are over, which are found by their ids: those begin with the lead's. */
   async erase(lead_ids: readonly string[]): Promise<ResultOf<"conversation.eraseNumber">> {
-    const of = await Promise.all(
-      lead_ids.map((lead_id) => model.deleteMany({ _id: { $gt: `${lead_id}.`, $lt: `${lead_id}/` } })),
-    );
+    const of = await Promise.all(lead_ids.map((lead_id) => model.deleteMany({ _id: idsOfLead(lead_id) })));
     const conversation_sessions = of.reduce((sum, { deletedCount }) => sum + deletedCount, 0);
     return { erased: { conversation_sessions }, waiting: [], pending: false };
   },

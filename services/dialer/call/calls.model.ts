@@ -6,6 +6,7 @@ import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import type { RecordingState } from "../../../shared/contracts/records/recording-states.ts";
 import type { HangUpReason, MediaEnd } from "../../../shared/hangup-source.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
+import { whenPresent } from "../../../shared/database/partial-indexes.ts";
 import type { AnsweredBy, CallHandle, CarrierWords, HangupParty } from "../carriers/carrier-port.ts";
 
 /** States of a call. VOID: a tombstone, written where no call was dialled so that none ever will be. */
@@ -185,8 +186,6 @@ export const callSchema = new Schema<CallDoc>(
   },
   SCHEMA_OPTIONS,
 );
-
-const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });
 
 callSchema.index(
   { provider: 1, carrier_call_id: 1 },

@@ -4,6 +4,7 @@ import type { SpendCeilings } from "../../../shared/contracts/records/spend.ts";
 import type { InboundPlan } from "../../../shared/contracts/config.ts";
 import type { BlockReason, InboundVerdict } from "../../../shared/contracts/records/inbound.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
+import { whenText } from "../../../shared/database/partial-indexes.ts";
 
 /**
  * An inbound call as it is stored, accepted or blocked. `_id` follows from the carrier's name for it, so that a repeated webhook is one call; an
@@ -68,7 +69,7 @@ inboundCallSchema.index({ created_at: 1 }, { name: "kept", expireAfterSeconds: K
 /** Calls of one caller within a window. */
 inboundCallSchema.index({ template_id: 1, from: 1, created_at: -1, _id: -1 }, { name: "of_caller" });
 /** All calls of one caller: what an erasure looks for. */
-inboundCallSchema.index({ from: 1 }, { name: "by_caller", partialFilterExpression: { from: { $gt: "" } } });
+inboundCallSchema.index({ from: 1 }, { name: "by_caller", ...whenText("from") });
 /** Lists: newest first within a scope and filter. */
 const NEWEST = { created_at: -1, _id: -1 } as const;
 inboundCallSchema.index({ ...NEWEST }, { name: "newest" });

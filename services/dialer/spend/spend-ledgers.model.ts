@@ -1,5 +1,6 @@
 import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
+import { whenPresent } from "../../../shared/database/partial-indexes.ts";
 import type { Ledger } from "./spend-reservations.ts";
 
 /** A ledger as it is stored, under the id of its merchant or reseller. `rev`: how often it was written. */
@@ -25,4 +26,4 @@ export const spendLedgerSchema = new Schema<SpendLedgerDoc>(
   SCHEMA_OPTIONS,
 );
 
-spendLedgerSchema.index({ due_at: 1 }, { name: "due", partialFilterExpression: { due_at: { $exists: true } } });
+spendLedgerSchema.index({ due_at: 1 }, { name: "due", ...whenPresent("due_at") });

@@ -77,8 +77,8 @@ async function eraseBatch(deps: ErasureDeps, taken: TakenErasure, batch: Erasabl
   let ready = batch;
   let erased: ErasedCounts = {};
   for (const holder of HOLDERS) {
-    const order = orderOf(taken, ready.map(({ _id }) => _id)); // prettier-ignore
-    const answer = await holder(bus, order);
+    const lead_ids = ready.map(({ _id }) => _id);
+    const answer = await holder(bus, orderOf(taken, lead_ids));
     const waiting = new Set(answer.waiting);
     ready = ready.filter(({ _id }) => !waiting.has(_id));
     erased = plus(erased, answer.erased);

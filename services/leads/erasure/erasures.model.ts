@@ -2,6 +2,7 @@ import { Schema } from "mongoose";
 import type { ErasedCounts, ErasureRecord } from "../../../shared/contracts/requests/erasures.ts";
 import { ERASED_KINDS } from "../../../shared/contracts/requests/erasures.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
+import { whenPresent } from "../../../shared/database/partial-indexes.ts";
 
 /** The erasure of a number. It knows the number until it is done, and forgets it then. */
 export interface ErasureDoc extends Pick<ErasureRecord, "state" | "requested_by" | "waiting"> {
@@ -41,7 +42,6 @@ export const erasureSchema = new Schema<ErasureDoc>(
   SCHEMA_OPTIONS,
 );
 
-const whenPresent = (field: string) => ({ partialFilterExpression: { [field]: { $exists: true } } });
 // One at a time of a number and scope: who asks again gets the one under way.
 erasureSchema.index(
   { phone_number: 1, reseller_id: 1, merchant_id: 1 },

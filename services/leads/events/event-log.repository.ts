@@ -1,5 +1,6 @@
 import type { Model } from "mongoose";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
+import { idsOfLead } from "../../../shared/ids.ts";
 import { withoutNumber } from "../../../shared/privacy/erased-text.ts";
 import { appendEach } from "../../../shared/database/write-batches.ts";
 import type { LogEntry } from "./event-log.model.ts";
@@ -22,8 +23,7 @@ export interface EventLog {
   erase(lead_id: string, e164: string): Promise<number>;
 }
 
-/** "/" follows "." in the order of texts, so that the range is that of the lead's events. */
-const ofLead = (lead_id: string) => ({ _id: { $gt: `${lead_id}.`, $lt: `${lead_id}/` } });
+const ofLead = (lead_id: string) => ({ _id: idsOfLead(lead_id) });
 
 /** The log over its model. */
 export const eventLog = (model: Model<LogEntry>): EventLog => {

@@ -1,5 +1,6 @@
 import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
+import { whenPresent, whenText } from "../../../shared/database/partial-indexes.ts";
 import type { DeliveryState } from "../../../shared/contracts/webhooks/delivery.ts";
 import type { DeliveryRecord, ListedDelivery } from "../../../shared/contracts/webhook.ts";
 
@@ -75,7 +76,7 @@ const NEWEST = { created_at: -1, _id: -1 } as const;
 // By receiver first: what one has due costs nothing to reads of another's. In its place 0.2.0 read by `due_by_host`, which 0.4.0 drops.
 deliverySchema.index(
   { host: 1, reseller_id: 1, merchant_id: 1, next_try_at: 1 },
-  { name: "due_by_receiver", partialFilterExpression: { next_try_at: { $exists: true } } },
+  { name: "due_by_receiver", ...whenPresent("next_try_at") },
 );
 deliverySchema.index({ lead_id: 1, created_at: 1 }, { name: "by_lead" });
 deliverySchema.index({ state: 1, ...NEWEST }, { name: "by_state" });
@@ -121,11 +122,11 @@ export const endpointDeliverySchema = new Schema<DeliveryDoc>(
 );
 endpointDeliverySchema.index(
   { host: 1, reseller_id: 1, merchant_id: 1, next_try_at: 1 },
-  { name: "due_by_receiver", partialFilterExpression: { next_try_at: { $exists: true } } },
+  { name: "due_by_receiver", ...whenPresent("next_try_at") },
 );
 endpointDeliverySchema.index({ "endpoint.chain": 1, "endpoint.seq": 1 }, { name: "by_chain" });
 endpointDeliverySchema.index({ "endpoint.id": 1, state: 1, ...NEWEST }, { name: "by_endpoint" });
-endpointDeliverySchema.index({ lead_id: 1 }, { name: "by_lead", partialFilterExpression: { lead_id: { $gt: "" } } });
+endpointDeliverySchema.index({ lead_id: 1 }, { name: "by_lead", ...whenText("lead_id") });
 endpointDeliverySchema.index({ expires_at: 1 }, { name: "expired", expireAfterSeconds: 0 });
 
 /** A delivery without the bytes it carries. */
