@@ -117,7 +117,10 @@ async function serve(asked: Asked, folder: string): Promise<boolean> {
     if (running !== null) started.push(running);
   }
   for (const { env } of started) for (const [name, value] of Object.entries(env)) console.log(`${name}=${value}`);
+  // what is waited for is a signal alone, which keeps no process
+  const awake = setInterval(() => undefined, SECOND_MS);
   if (started.length === asked.parts.length) await stopAsked;
+  clearInterval(awake);
   await Promise.all(started.map((running) => running.stop()));
   return started.length === asked.parts.length;
 }

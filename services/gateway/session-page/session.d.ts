@@ -5,7 +5,7 @@ export interface Line {
   readonly role: "user" | "assistant";
   readonly content: string;
 }
-/** What a session is doing, and how a person is told. */
+/** What a session is doing, and how a person is told: who mutes the microphone, too. */
 export interface StateDetail {
   readonly state: "talking" | "reconnecting" | "ended";
   readonly message: string;

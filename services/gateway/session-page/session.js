@@ -34,6 +34,7 @@ const WORDS = {
   NETWORK: "There is no network. Check it, then press the button again.",
   CONNECTION: "The connection can't be made. Check your network, then try again.",
 };
+const MUTED = "Your microphone is muted. Press Unmute to talk.";
 const FINAL = new Set(["DOOR_NOT_FOUND", "PAYLOAD_INVALID", "LEAD_NOT_FOUND", "SESSION_TAKEN", "SESSION_OVER"]);
 /** What the other transport may do better at. */
 const OTHER_WAY = new Set(["CONNECTION", "NETWORK", "DEPENDENCY_DOWN"]);
@@ -154,6 +155,7 @@ export class Session extends EventTarget {
   mute(muted) {
     this.muted = muted;
     if (this.#transport) this.#transport.mute(muted);
+    if (this.state === "talking") this.#talk();
   }
 
   leave() {
@@ -184,6 +186,10 @@ export class Session extends EventTarget {
     this.#tell("state", { state, message });
   }
 
+  #talk() {
+    this.#enter("talking", this.muted ? MUTED : "You can talk now.");
+  }
+
   async #open(how) {
     const opened = await (how.transport === "livekit" ? openRoom : openSocket)(how, this.#media, {
       received: (message) => this.#received(message),
@@ -195,7 +201,7 @@ export class Session extends EventTarget {
     this.#transport = opened;
     this.#pingedAt = null;
     opened.mute(this.muted);
-    this.#enter("talking", "You can talk now.");
+    this.#talk();
   }
 
   #lost(transport, isReplaced) {

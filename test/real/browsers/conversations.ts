@@ -12,9 +12,12 @@ const QUESTION = "Do you confirm the order?";
 /** The noise suppression of the browser takes the first sentence for noise at times: it is said again, and the agent must not have left. */
 const PATIENT = { max_call_seconds: 90, idle_seconds: 20, max_age_seconds: 86_400 };
 const POLL_MS = 200;
-/** Width of a small phone, and of a larger one. */
-const PHONES = [320, 390] as const;
-const PHONE_HEIGHT = 844;
+/** A small phone, a larger one, a desktop. */
+const SCREENS = [
+  [320, 844],
+  [390, 844],
+  [1280, 800],
+] as const;
 
 /** A whole conversation: words both ways, proved by what was recorded at either end. */
 const held =
@@ -93,11 +96,14 @@ async function usable(lane: Lane): Promise<string> {
   assert.equal(await focused(), "mute");
   await page.press("Enter");
   assert.equal(await page.text("#mute"), "Unmute");
+  await shows(page, "#status", "Your microphone is muted. Press Unmute to talk.");
   assert.deepEqual(await findings(page), []);
-  for (const width of PHONES) {
-    lane.keep(`phone-${width}.png`, await page.screenshot(width, PHONE_HEIGHT));
+  for (const [width, height] of SCREENS) {
+    lane.keep(`page-${width}.png`, await page.screenshot(width, height));
     assert.equal(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true, `${width} wide`);
   }
+  await page.press("Enter");
+  await shows(page, "#status", "You can talk now.");
   await page.press("Tab");
   assert.equal(await focused(), "end");
   await page.press("Enter");
