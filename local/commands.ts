@@ -32,6 +32,7 @@ export const BENCH = command({
     seed: { kind: "number", value: "n", min: 0, max: 10_000, whole: true, default: 0, about: "speech: other noises" },
     phantom: { kind: "flag", about: "speech: the recogniser writes words for sound without any" },
     pitch: { kind: "flag", about: "speech: voices are told by their pitch, not by the model" },
+    tree: { kind: "text", value: "folder", about: "speech: another version's folder, whose service runs" },
   },
   notes: "Parts: voice: rows, load; schedule: rate, parked, killed, equal; speech: conditions, or groups of them.",
 });

@@ -1,12 +1,13 @@
 import { median, quantile } from "../figures.ts";
 import { endlessTemplate } from "../voice/answered-calls.ts";
-import type { BenchLines } from "./bench-lines.ts";
+import type { BenchLines, TimedTurn } from "./bench-lines.ts";
 import { mixed } from "./levels.ts";
 import { noiseOf } from "./noise-corpus.ts";
 import type { LineFeatures, SpeechLine } from "./speech-line.ts";
 import type { Heard } from "./speech-models.ts";
 import { CALLERS } from "./spoken.ts";
 import { ANSWERS } from "./texts.ts";
+import { splitOf, type TurnSplit } from "./turn-split.ts";
 import { placeOf, wordErrors } from "./verdicts.ts";
 
 /** A condition under which callers answer: their level in dBFS, what else is on the line, what the network does, and how many of 24 answers must be answered. */
@@ -79,14 +80,18 @@ export interface AnswerResult {
   word_errors: number;
   words: number;
   transcriptions: number;
+  splits: TurnSplit[];
 }
 
 interface Told {
+  /** The true end, the first frame of the answer, and the questions about its sound. */
+  end: number;
+  came: number | null;
+  about: readonly Heard[];
   answered_ms: number | null;
   bounded: boolean;
   onset_cut: boolean;
   end_cut: boolean;
-  transcriptions: number;
 }
 
 const clip = (pcm: Int16Array): Int16Array => pcm.map((v) => Math.max(-8000, Math.min(8000, v * 2)));
@@ -96,20 +101,21 @@ function cutsOf(
   line: SpeechLine,
   heard: readonly Heard[],
   spoke: { onset: number; end: number },
-): Pick<Told, "onset_cut" | "end_cut" | "transcriptions"> {
+): Pick<Told, "onset_cut" | "end_cut" | "about"> {
   const { began, frames } = line.sent;
   const from = (spoke.onset - began) * SAMPLES_PER_MS;
   const to = (spoke.end - began) * SAMPLES_PER_MS;
-  const places = heard
-    .map(({ pcm }) => placeOf(pcm, frames, frames.length))
-    .filter((place) => place !== null)
-    .filter((place) => place.to > from && place.from < to);
-  if (places.length === 0) return { onset_cut: false, end_cut: false, transcriptions: 0 };
+  const about = heard.flatMap((asked) => {
+    const place = placeOf(asked.pcm, frames, frames.length);
+    return place !== null && place.to > from && place.from < to ? [{ asked, place }] : [];
+  });
+  const places = about.map(({ place }) => place);
+  if (places.length === 0) return { onset_cut: false, end_cut: false, about: [] };
   const edge = EDGE_MS * SAMPLES_PER_MS;
   return {
     onset_cut: Math.min(...places.map((p) => p.from)) > from + edge,
     end_cut: Math.max(...places.map((p) => p.to)) < to - edge,
-    transcriptions: places.length,
+    about: about.map(({ asked }) => asked),
   };
 }
 
@@ -141,11 +147,13 @@ async function callersOf({ spoken, seed: first }: BenchLines, condition: AnswerC
 async function oneCall(
   bench: BenchLines,
   { answers, features, seed }: Caller,
-): Promise<{ told: Told[]; lines: number; errors: number; words: number }> {
+): Promise<{ told: Told[]; lines: number; errors: number; words: number; splits: TurnSplit[] }> {
   const { clock, models } = bench;
   const template = endlessTemplate([{ name: "ask", prompt: "Write down what they say.", functions: [] }]);
+  let timed: readonly TimedTurn[] = [];
   const { result, settled } = await bench.call(template, { features, seed }, async (line, turns) => {
     const told: Told[] = [];
+    timed = turns;
     await clock.wait(LEAD_IN_MS);
     await line.answeredAfter(0, AGENT_MS);
     for (const pcm of answers) {
@@ -158,6 +166,8 @@ async function oneCall(
       told.push({
         answered_ms: took !== null && took <= ANSWERED_MS && !bounded ? took : null,
         bounded,
+        end: spoke.end,
+        came,
         ...cutsOf(line, models.heard.slice(before), spoke),
       });
     }
@@ -166,7 +176,14 @@ async function oneCall(
   });
   const said = settled.transcript.filter(({ role }) => role === "user").map(({ content }) => content);
   const { errors, words } = wordErrors(ANSWERS.join(" "), said.join(" "));
-  return { told: result, lines: said.length, errors, words };
+  const ours = settled.transcript.filter(({ role }) => role === "assistant").map(({ content }) => content);
+  const replies = models.replies.filter(({ text }) => ours.includes(text));
+  const voiced = models.said.filter(({ text }) => ours.includes(text));
+  const splits = result.flatMap(({ answered_ms, end, came, about }) => {
+    if (answered_ms === null || came === null) return [];
+    return splitOf({ end, came, heard: about, replies, said: voiced, turns: timed }) ?? [];
+  });
+  return { told: result, lines: said.length, errors, words, splits };
 }
 
 /** Runs a condition: four callers at once, six answers each. */
@@ -188,6 +205,7 @@ export async function answersUnder(bench: BenchLines, condition: AnswerCondition
     extra_turns: sum(({ lines }) => Math.max(0, lines - ANSWERS.length)),
     word_errors: sum(({ errors }) => errors),
     words: sum(({ words }) => words),
-    transcriptions: told.reduce((all, t) => all + t.transcriptions, 0),
+    transcriptions: told.reduce((all, t) => all + t.about.length, 0),
+    splits: calls.flatMap((call) => call.splits),
   };
 }

@@ -31,10 +31,13 @@ export interface CallSetup {
   payload?: Record<string, string>;
 }
 
-/** A turn that the service answered: when, and whether it ended by silence or by a bound on its length. */
+/** A turn that the service answered: when its first sound left, and whether it ended by silence or by a bound on its length. */
 export interface TimedTurn {
   at: number;
   end: string;
+  /** To the service, the end of the caller's speech was so long before, and the turn was over after so much quiet; null: an older version. */
+  answer_ms: number | null;
+  quiet_ms: number | null;
 }
 
 /** How lines are run. `slow`: a second of theirs takes so many. `chat`: another language model than the bench's own. */
@@ -44,8 +47,12 @@ export interface BenchLinesOptions {
   phantom?: string;
   chat?: string;
   env?: Record<string, string>;
+  /** Another version's folder, whose service runs. */
+  tree?: string | undefined;
 }
 
+/** Four callers may be done at once. */
+const RECOGNISERS = 2;
 /** Samples of silence for the recogniser before the first call. */
 const WARM_UP = 8000;
 
@@ -55,10 +62,8 @@ interface Started {
   talker: ConversationProcess;
 }
 
-/** Starts it all. */
-export async function benchLines({ slow, seed, phantom = "", chat, env = {} }: BenchLinesOptions): Promise<BenchLines> {
-  const clock = lineClock(slow);
-  const spoken = spokenByPrograms();
+/** Reads the turns of each lead from the service's log. */
+function timedTurns(clock: LineClock) {
   const turns = new Map<string, TimedTurn[]>();
   const turnsOf = (lead_id: string): TimedTurn[] => {
     const known = turns.get(lead_id) ?? [];
@@ -67,15 +72,36 @@ export async function benchLines({ slow, seed, phantom = "", chat, env = {} }: B
   };
   const onLog = (line: Record<string, unknown>): void => {
     if (line["event"] !== "talk.turn_timed" || typeof line["lead_id"] !== "string") return;
-    turnsOf(line["lead_id"]).push({ at: clock.now(), end: typeof line["end"] === "string" ? line["end"] : "silence" });
+    const [answer_ms, quiet_ms] = [line["voice_to_voice_ms"], line["eou_ms"]];
+    turnsOf(line["lead_id"]).push({
+      at: clock.now(),
+      end: typeof line["end"] === "string" ? line["end"] : "silence",
+      answer_ms: typeof answer_ms === "number" ? answer_ms : null,
+      quiet_ms: typeof quiet_ms === "number" ? quiet_ms : null,
+    });
   };
+  return { turnsOf, onLog };
+}
+
+/** Starts it all. */
+export async function benchLines(o: BenchLinesOptions): Promise<BenchLines> {
+  const { slow, seed, phantom = "", chat, env = {}, tree } = o;
+  const clock = lineClock(slow);
+  const spoken = spokenByPrograms();
+  const { turnsOf, onLog } = timedTurns(clock);
   const start = async (): Promise<Started> => {
-    const recogniser = startRecogniser(allSentences());
-    // it reads its model before its first answer
-    await recogniser.words(new Int16Array(WARM_UP));
+    const recogniser = startRecogniser(allSentences(), RECOGNISERS);
+    // they read their model before their first answer
+    await Promise.all(Array.from({ length: RECOGNISERS }, () => recogniser.words(new Int16Array(WARM_UP))));
     const models = await startSpeechModels({ recogniser, spoken, clock, phantom });
     const urls = chat === undefined ? {} : { OPENAI_BASE_URL: chat };
-    const talker = await startConversationProcess({ models: models.url, slow, onLog, env: { ...urls, ...env } });
+    const talker = await startConversationProcess({
+      models: models.url,
+      slow,
+      onLog,
+      env: { ...urls, ...env },
+      ...(tree === undefined ? {} : { tree }),
+    });
     return { recogniser, models, talker };
   };
   const { recogniser, models, talker } = await start();

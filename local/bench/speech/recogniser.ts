@@ -50,8 +50,27 @@ function startProgram(folder: string, sentences: readonly string[]): ChildProces
   return spawn("sh", ["-c", 'cat | exec "$@"', "sh", PROGRAM, ...asked], { stdio: ["pipe", "ignore", "pipe"] });
 }
 
-/** Starts the recogniser for a language of these sentences: one process, one sound after the other. */
-export function startRecogniser(sentences: readonly string[]): Recogniser {
+/** Starts the recogniser for a language of these sentences: so many processes, each hears one sound after the other. */
+export function startRecogniser(sentences: readonly string[], processes: number): Recogniser {
+  const all = Array.from({ length: processes }, () => ({ underWay: 0, one: startOne(sentences) }));
+  return {
+    async words(pcm) {
+      const idlest = all.toSorted((a, b) => a.underWay - b.underWay)[0];
+      if (!idlest) return "";
+      idlest.underWay++;
+      try {
+        return await idlest.one.words(pcm);
+      } finally {
+        idlest.underWay--;
+      }
+    },
+    stop() {
+      for (const { one } of all) one.stop();
+    },
+  };
+}
+
+function startOne(sentences: readonly string[]): Recogniser {
   const folder = mkdtempSync(join(tmpdir(), "callagent-recogniser-"));
   const child = startProgram(folder, sentences);
   const waiting = new Map<string, { done(text: string): void; failed(error: Error): void }>();

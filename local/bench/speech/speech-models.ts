@@ -13,10 +13,18 @@ export const DELAYS = { stt_ms: 130, first_token_ms: 150, first_audio_ms: 70 } a
 const MODEL_RATE = 24_000;
 const TELEPHONE_RATE = 8000;
 
-/** A question to the recogniser: its sound, when it came, and its words. */
-export interface Heard {
+/** A question to a model: when it came, and when its answer began; null: it has none yet. On the lines' clock. */
+export interface Asked {
   at: number;
+  answered_at: number | null;
+}
+/** A question to the recogniser: its sound, and its words. */
+export interface Heard extends Asked {
   pcm: Int16Array;
+  text: string;
+}
+/** A question to the language model, or to the voice, with the text of the answer. */
+export interface Said extends Asked {
   text: string;
 }
 
@@ -24,10 +32,10 @@ export interface Heard {
 export interface SpeechModels {
   readonly url: string;
   readonly heard: readonly Heard[];
-  /** Questions to the language model. */
-  readonly answers: number;
+  /** Replies of the language model. */
+  readonly replies: readonly Said[];
   /** Sentences that were made into sound. */
-  readonly said: readonly string[];
+  readonly said: readonly Said[];
   close(): Promise<void>;
 }
 
@@ -61,8 +69,8 @@ const chunk = (delta: object, finish: string | null): string =>
 
 class Models {
   readonly heard: Heard[] = [];
-  readonly said: string[] = [];
-  answers = 0;
+  readonly said: Said[] = [];
+  readonly replies: Said[] = [];
   readonly #o: SpeechModelsOptions;
   readonly #silent: ReadonlySet<string>;
 
@@ -83,26 +91,34 @@ class Models {
 
   async #transcribe(body: Buffer, at: number, response: ServerResponse): Promise<void> {
     const pcm = soundIn(body);
-    const asked: Heard = { at, pcm, text: "" };
+    const asked: Heard = { at, answered_at: null, pcm, text: "" };
     this.heard.push(asked);
     const text = await this.#o.recogniser.words(pcm);
     asked.text = text === "" ? this.#o.phantom : withMark(text);
     await this.#until(at + DELAYS.stt_ms);
+    asked.answered_at = this.#o.clock.now();
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ text: asked.text }));
   }
 
   async #speak(text: string, response: ServerResponse): Promise<void> {
     const at = this.#o.clock.now();
-    this.said.push(text);
+    const asked: Said = { at, answered_at: null, text };
+    this.said.push(asked);
     const pcm = await this.#o.spoken.model(AGENT, text);
     await this.#until(at + DELAYS.first_audio_ms);
+    asked.answered_at = this.#o.clock.now();
     response.writeHead(200, { "content-type": "audio/pcm" });
     response.end(pcmBytes(this.#silent.has(text) ? new Int16Array(MODEL_RATE / 2) : pcm));
   }
 
   async #reply(response: ServerResponse): Promise<void> {
-    const text = replyOf(this.answers++);
+    const text = replyOf(this.replies.length);
+    const asked: Said = { at: this.#o.clock.now(), answered_at: null, text };
+    this.replies.push(asked);
+    // its sound is made meanwhile, as a model's own machine would: it takes this one 0.1 s, which the language model waits anyway
+    void this.#o.spoken.model(AGENT, text).catch(() => undefined);
     await this.#o.clock.wait(DELAYS.first_token_ms);
+    asked.answered_at = this.#o.clock.now();
     response.writeHead(200, { "content-type": "text/event-stream" });
     for (const word of text.match(/\S+\s*/g) ?? []) response.write(chunk({ content: word }, null));
     response.end(`${chunk({}, "stop")}data: [DONE]\n\n`);
@@ -135,9 +151,7 @@ export async function startSpeechModels(o: SpeechModelsOptions): Promise<SpeechM
     url: `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/v1`,
     heard: models.heard,
     said: models.said,
-    get answers() {
-      return models.answers;
-    },
+    replies: models.replies,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -13,6 +13,7 @@ import {
 } from "./agent-monologues.ts";
 import { ANSWER_CONDITIONS, answersUnder, type AnswerResult } from "./answered-turns.ts";
 import { benchLines, severalAtOnce, type BenchLines, type BenchLinesOptions } from "./bench-lines.ts";
+import { lineOfSplits } from "./turn-split.ts";
 import { afterthought, helloAfter, HELLOS, PAUSES } from "./first-last-words.ts";
 
 const FIRST_AND_LAST = ["hello", "afterthought"];
@@ -35,6 +36,8 @@ const GROUPS: Record<string, readonly string[]> = {
 
 interface Row {
   line: string;
+  /** Said below the table. */
+  note?: string;
   /** Null: nothing is asked of it. */
   met: boolean | null;
 }
@@ -46,6 +49,7 @@ function answersRow(r: AnswerResult, asked: number | undefined): Row {
   const wer = Math.round((100 * r.word_errors) / Math.max(1, r.words));
   return {
     met,
+    note: lineOfSplits(r.name, r.splits),
     line: `| ${r.name} | ${r.answered}/${r.of} | ${r.p50_ms} / ${r.p95_ms} | ${r.onsets_cut} / ${r.ends_cut} | ${r.bounded} | ${r.extra_turns} | ${wer} | ${(r.transcriptions / r.of).toFixed(2)} |${verdict(met)}`,
   };
 }
@@ -75,12 +79,18 @@ async function row(name: string, tell: (row: Row) => void, run: () => Promise<Ro
 
 async function answers(bench: BenchLines, names: readonly string[], tell: (row: Row) => void): Promise<void> {
   const chosen = ANSWER_CONDITIONS.filter(({ name }) => named(names, name));
+  const notes: string[] = [];
   if (chosen.length > 0)
     console.log(
       "\n| condition | answered | p50 / p95 ms | onset / end cut | bounded | extra turns | word errors % | transcriptions |\n|---|---|---|---|---|---|---|---|",
     );
   for (const condition of chosen)
-    await row(condition.name, tell, async () => answersRow(await answersUnder(bench, condition), condition.asked));
+    await row(condition.name, tell, async () => {
+      const made = answersRow(await answersUnder(bench, condition), condition.asked);
+      notes.push(made.note ?? "");
+      return made;
+    });
+  if (notes.length > 0) console.log(`\n${notes.join("\n")}`);
 }
 
 async function disturbances(bench: BenchLines, names: readonly string[], tell: (row: Row) => void): Promise<void> {
@@ -113,13 +123,13 @@ async function firstWords(bench: BenchLines, names: readonly string[], tell: (ro
 }
 
 async function lastWords(
-  { slow, seed, env }: Required<Pick<BenchLinesOptions, "slow" | "seed" | "env">>,
+  { slow, seed, env, tree }: Pick<BenchLinesOptions, "slow" | "seed" | "env" | "tree">,
   names: readonly string[],
   tell: (row: Row) => void,
 ): Promise<void> {
   if (!named(names, "afterthought")) return;
   const simulator = await startSimulatedModels({ stt_ms: 0, first_token_ms: 150 * slow, first_audio_ms: 0 });
-  const bench = await benchLines({ slow, seed, chat: simulator.url, env });
+  const bench = await benchLines({ slow, seed, chat: simulator.url, ...(env ? { env } : {}), tree });
   console.log('\n| "Yes." pause "Friday would be better." ms | voice | decided |\n|---|---|---|');
   try {
     await severalAtOnce(PAUSES, AT_ONCE, (one) =>
@@ -144,11 +154,12 @@ function conditionsOf(parts: readonly string[]): string[] {
 }
 
 /**
- * `npm run bench -- speech [condition …] [--slow=2] [--seed=1] [--phantom] [--pitch]`: conversations in real speech, over a carrier's stream, on lines that are as lines are. Speech is flite's and
+ * `npm run bench -- speech [condition …] [--slow=2] [--seed=1] [--phantom] [--pitch] [--tree=folder]`: conversations in real speech, over a carrier's stream, on lines that are as lines are. Speech is flite's and
  * espeak-ng's, recognition pocketsphinx'. `--slow`: a second of the lines takes so many, for a machine that is busy. `--seed`: other noises. `--phantom`: the recogniser writes "Thank you." for
- * sound without words, as some do. `--pitch`: voices are told by their pitch, not by the model. Exit status 1 where something that is asked for is missed.
+ * sound without words, as some do. `--pitch`: voices are told by their pitch, not by the model. `--tree`: the
+ * service of another version runs, from the folder of its sources. Exit status 1 where something that is asked for is missed.
  */
-export async function benchSpeech({ values: { slow, seed, phantom, pitch }, parts }: AskedBench): Promise<void> {
+export async function benchSpeech({ values: { slow, seed, phantom, pitch, tree }, parts }: AskedBench): Promise<void> {
   const names = conditionsOf(parts);
   const env = { VOICE_DETECTION: pitch ? "pitch" : "silero" };
   console.log(
@@ -159,7 +170,7 @@ export async function benchSpeech({ values: { slow, seed, phantom, pitch }, part
     console.log(line);
     if (met === false) missed++;
   };
-  const bench = await benchLines({ slow, seed: SEEDS * seed, phantom: phantom ? "Thank you." : "", env });
+  const bench = await benchLines({ slow, seed: SEEDS * seed, phantom: phantom ? "Thank you." : "", env, tree });
   try {
     await answers(bench, names, tell);
     await disturbances(bench, names, tell);
@@ -167,7 +178,7 @@ export async function benchSpeech({ values: { slow, seed, phantom, pitch }, part
   } finally {
     await bench.stop();
   }
-  await lastWords({ slow, seed: SEEDS * seed, env }, names, tell);
+  await lastWords({ slow, seed: SEEDS * seed, env, tree }, names, tell);
   console.log(`\n${missed} asked for and missed; ${busy()}`);
   if (missed > 0) process.exitCode = 1;
 }

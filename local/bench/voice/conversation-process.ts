@@ -34,6 +34,8 @@ export interface ConversationProcessOptions {
   profiles?: string;
   /** A second of the process takes so many. */
   slow?: number;
+  /** Another version's folder, whose service runs. */
+  tree?: string;
   /** Takes the lines of its log, from level info on. */
   onLog?(line: Record<string, unknown>): void;
   /** Options of V8. */ v8?: readonly string[];
@@ -48,14 +50,24 @@ const told = <K extends ProcessMessage["told"]>(
 };
 
 function spawned(
-  { models, key = "bench", env = {}, processor, profiles, slow = 1, onLog, v8 = [] }: ConversationProcessOptions,
+  {
+    models,
+    key = "bench",
+    env = {},
+    processor,
+    profiles,
+    slow = 1,
+    onLog,
+    v8 = [],
+    tree = ROOT,
+  }: ConversationProcessOptions,
   mongo: string,
 ): ChildProcess {
   const node = [
     process.execPath,
     ...v8,
     ...(profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`]),
-    join(import.meta.dirname, "conversation-program.ts"),
+    join(tree, "local/bench/voice/conversation-program.ts"),
     String(slow),
   ];
   const [command = "", ...args] =

@@ -118,7 +118,7 @@ const withSpeech =
     const needed = [program, "flite", "pocketsphinx_batch"];
     if (!needed.every(hasProgram) || !hasSoundCard())
       return `left out: apt-get install ${needed.slice(0, 2).join(" ")} pocketsphinx pocketsphinx-en-us pulseaudio pulseaudio-utils`;
-    const recogniser = startRecogniser(SENTENCES);
+    const recogniser = startRecogniser(SENTENCES, 1);
     const clock = { now: () => performance.now(), wait: (ms: number) => wait(ms) };
     const models = await startSpeechModels({ recogniser, spoken: spokenByPrograms(), clock, phantom: "" });
     const of = (kind: string) => ({
@@ -132,7 +132,10 @@ const withSpeech =
     } catch (error) {
       const heard = models.heard.map(({ pcm, text }) => `${pcm.length} samples: "${text}"`).join(", ");
       const why = error instanceof Error ? error.message : String(error);
-      throw new Error(`${why}; the recogniser heard ${heard}; said was ${models.said.join(" ")}`, { cause: error });
+      throw new Error(
+        `${why}; the recogniser heard ${heard}; said was ${models.said.map(({ text }) => text).join(" ")}`,
+        { cause: error },
+      );
     } finally {
       await lane.stop();
       await models.close();
