@@ -1314,6 +1314,248 @@ export interface webhooks {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "endpoint/lead.queued": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: lead.queued
+         * @description The lead waits: it was pushed (`pushed`), an attempt was given back without a dial (`released`), or a person had a parked one tried now (`resumed`). `reason`: why it was given back. `due_at` null: it waits for a client to join, or has no number.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventLeadQueued"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "endpoint/lead.claimed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: lead.claimed
+         * @description An attempt begins: the lead is in PROCESSING. An inbound call begins with it.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventLeadClaimed"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "endpoint/lead.dialing": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: lead.dialing
+         * @description The carrier took the call of this attempt; left out where the lead knew of the answer first, and for sessions. `call_id`: the carrier's name of it, where it gave one.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventLeadDialing"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "endpoint/lead.answered": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: lead.answered
+         * @description Somebody or something answered, and the conversation begins.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventLeadAnswered"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "endpoint/lead.ended": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: lead.ended
+         * @description The attempt is over; `outcome` is the word for this attempt. `lead.retry` or `lead.finished` follows. `dialled` false: no carrier was asked.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventLeadEnded"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "endpoint/lead.retry": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: lead.retry
+         * @description The lead will be called again, from `due_at` on; `outcome` is that of the attempt before.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventLeadRetry"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "endpoint/lead.finished": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: lead.finished
+         * @description The lead is FINISHED, with its outcome, for good. `attempt_count`: its dials.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventLeadFinished"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "endpoint/lead.evaluated": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: lead.evaluated
+         * @description The evaluation of the conversation is there: the template's scores by name. `summary`: whether there is one; its text is in the lead's record.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventLeadEvaluated"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "endpoint/lead.aborted": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: lead.aborted
+         * @description A person or a client aborted the lead; `lead.finished` with the outcome ABORTED follows. Why is in the lead's record.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventLeadAborted"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "endpoint/lead.parked": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: lead.parked
+         * @description Technical faults keep the lead from being dialled: it is tried every 10 minutes at last, and does not age. `lead.queued` precedes it in the same write.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventLeadParked"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "endpoint/cost.known": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: cost.known
+         * @description What an attempt cost is known; again, where the carrier corrects it.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventCostKnown"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -5817,6 +6059,1468 @@ export interface components {
             readonly timestamp: string;
             readonly data: components["schemas"]["FinishedLead"];
         };
+        /** @description The event lead.queued at an endpoint. */
+        readonly EventLeadQueued: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "lead.queued";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description Why it waits.
+                 *
+                 *     - `pushed`: It is new.
+                 *     - `released`: An attempt was given back without a dial.
+                 *     - `resumed`: A person had a parked lead tried now.
+                 * @enum {string}
+                 */
+                readonly because: "pushed" | "released" | "resumed";
+                /**
+                 * Format: date-time
+                 * @description When it is due; null: it waits for a client to join, or has no number.
+                 * @example 2026-03-02T09:00:00.000Z
+                 */
+                readonly due_at: string | null;
+                /**
+                 * @description Why the attempt was given back; null: none was.
+                 * @example The line to our stock system is down.
+                 */
+                readonly reason: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event lead.claimed at an endpoint. */
+        readonly EventLeadClaimed: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "lead.claimed";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description The number of the attempt; attempts that dialled nothing count.
+                 * @example 1
+                 */
+                readonly claim_no: number;
+                /**
+                 * @description The carrier that is to place the call; null: none is needed.
+                 * @example twilio
+                 */
+                readonly provider: string | null;
+                /**
+                 * @description Id of the number that calls; null: none does.
+                 * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c11
+                 */
+                readonly number_id: string | null;
+                /**
+                 * @description The version of the template that the attempt follows.
+                 * @example 3
+                 */
+                readonly template_version: number;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event lead.dialing at an endpoint. */
+        readonly EventLeadDialing: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "lead.dialing";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description The number of the attempt; attempts that dialled nothing count.
+                 * @example 1
+                 */
+                readonly claim_no: number;
+                /**
+                 * @description The carrier's id of the call, or the session's room; null: it gave none.
+                 * @example CA5a1f0c8f0e7a394c539d0f2a2b6a3a1c
+                 */
+                readonly call_id: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event lead.answered at an endpoint. */
+        readonly EventLeadAnswered: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "lead.answered";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description The number of the attempt; attempts that dialled nothing count.
+                 * @example 1
+                 */
+                readonly claim_no: number;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event lead.ended at an endpoint. */
+        readonly EventLeadEnded: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "lead.ended";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description The number of the attempt; attempts that dialled nothing count.
+                 * @example 1
+                 */
+                readonly claim_no: number;
+                /**
+                 * @description The word for this attempt: one of the template's, or of the service's own.
+                 * @example no_answer
+                 */
+                readonly outcome: string;
+                /**
+                 * @description Whether a carrier was asked.
+                 * @example true
+                 */
+                readonly dialled: boolean;
+                /**
+                 * @description How the attempt ended, of the carrier's side.
+                 *
+                 *     - `completed`: It was answered and ended.
+                 *     - `no_answer`: Nobody answered.
+                 *     - `busy`: The line was busy.
+                 *     - `rejected`: The callee refused the call.
+                 *     - `failed`: The carrier could not place it.
+                 *     - `canceled`: It was called off before anybody answered.
+                 *     - `time_limit`: The longest time of a call was over.
+                 *     - `invalid_number`: The carrier refused the number itself.
+                 *     - `unknown`: The carrier was asked; whether the phone rang is unknown.
+                 *     - `not_dialled`: It ended before any carrier was asked.
+                 * @enum {string}
+                 */
+                readonly ended: "completed" | "no_answer" | "busy" | "rejected" | "failed" | "canceled" | "time_limit" | "invalid_number" | "unknown" | "not_dialled";
+                /** @description Who ended the call; null: there was none. */
+                readonly hangup_source: {
+                    /**
+                     * @description Who ended it.
+                     *
+                     *     - `callee`: The person on the other side, also one who called us.
+                     *     - `agent`: The conversation came to its end.
+                     *     - `timeout`: A time limit, or the silence of the other side.
+                     *     - `we`: We, for another reason.
+                     *     - `carrier`: The carrier or its network.
+                     *     - `unknown`: Nothing says who.
+                     * @enum {string}
+                     */
+                    readonly by: "callee" | "agent" | "timeout" | "we" | "carrier" | "unknown";
+                    /**
+                     * @description Why, where it was we; null: it was not.
+                     * @example The line to our stock system is down.
+                     */
+                    readonly reason: string | null;
+                } | null;
+                /**
+                 * @description The carrier's id of the call, or the session's room; null: it gave none.
+                 * @example CA5a1f0c8f0e7a394c539d0f2a2b6a3a1c
+                 */
+                readonly call_id: string | null;
+                /**
+                 * Format: date-time
+                 * @description When the call was placed; null: it was not.
+                 * @example 2026-03-02T09:00:01.200Z
+                 */
+                readonly started_at: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it was answered; null: it was not.
+                 */
+                readonly answered_at: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it ended; null: not known.
+                 * @example 2026-03-02T09:00:31.900Z
+                 */
+                readonly ended_at: string | null;
+                /**
+                 * @description How often the other side spoke or pressed keys; null: there was no conversation.
+                 * @example 3
+                 */
+                readonly user_turns: number | null;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event lead.retry at an endpoint. */
+        readonly EventLeadRetry: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "lead.retry";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description The number of the attempt; attempts that dialled nothing count.
+                 * @example 1
+                 */
+                readonly claim_no: number;
+                /**
+                 * @description The word for the attempt before.
+                 * @example no_answer
+                 */
+                readonly outcome: string;
+                /**
+                 * Format: date-time
+                 * @description From when on it will be called again.
+                 * @example 2026-03-02T09:30:00.000Z
+                 */
+                readonly due_at: string;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event lead.finished at an endpoint. */
+        readonly EventLeadFinished: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "lead.finished";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description The result: a word of the template, or one of the service's own.
+                 * @example interested
+                 */
+                readonly outcome: string;
+                /**
+                 * @description Calls that were placed.
+                 * @example 2
+                 */
+                readonly attempt_count: number;
+                /**
+                 * @description The id of the last call; null: nothing was dialled.
+                 * @example CA5a1f0c8f0e7a394c539d0f2a2b6a3a1c
+                 */
+                readonly call_id: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event lead.evaluated at an endpoint. */
+        readonly EventLeadEvaluated: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "lead.evaluated";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description The number of the attempt; attempts that dialled nothing count.
+                 * @example 1
+                 */
+                readonly claim_no: number;
+                /**
+                 * @description The scores by the names of the template's evaluators.
+                 * @example {
+                 *       "politeness": 8
+                 *     }
+                 */
+                readonly trace_scores: {
+                    readonly [key: string]: number;
+                };
+                /**
+                 * @description Whether there is a summary; its text is in the lead's record.
+                 * @example true
+                 */
+                readonly summary: boolean;
+                /**
+                 * @description How many questions of the evaluation have no answer.
+                 * @example 0
+                 */
+                readonly errors: number;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event lead.aborted at an endpoint. */
+        readonly EventLeadAborted: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "lead.aborted";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description Who aborted it: kind and id.
+                 * @example user:0b8e4f6e-7a39-4c53-9d0f-2a2b6a3a1c11
+                 */
+                readonly by: string;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event lead.parked at an endpoint. */
+        readonly EventLeadParked: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "lead.parked";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description The error code of the last fault.
+                 * @example DEPENDENCY_DOWN
+                 */
+                readonly code: string;
+                /**
+                 * @description Faults in a row.
+                 * @example 5
+                 */
+                readonly faults: number;
+                /**
+                 * Format: date-time
+                 * @description When it is tried next; null: when somebody resumes it.
+                 * @example 2026-03-02T09:30:00.000Z
+                 */
+                readonly due_at: string | null;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event cost.known at an endpoint. */
+        readonly EventCostKnown: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "cost.known";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description The number of the attempt; attempts that dialled nothing count.
+                 * @example 1
+                 */
+                readonly claim_no: number;
+                /**
+                 * @description What this attempt cost, in the deployment's currency (COST_CURRENCY).
+                 * @example 0.0345
+                 */
+                readonly cost: number;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
     };
     responses: never;
     parameters: never;
@@ -8879,6 +10583,479 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["LeadFinishedEvent"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventLeadQueued": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventLeadQueued"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventLeadClaimed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventLeadClaimed"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventLeadDialing": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventLeadDialing"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventLeadAnswered": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventLeadAnswered"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventLeadEnded": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventLeadEnded"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventLeadRetry": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventLeadRetry"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventLeadFinished": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventLeadFinished"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventLeadEvaluated": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventLeadEvaluated"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventLeadAborted": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventLeadAborted"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventLeadParked": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventLeadParked"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventCostKnown": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventCostKnown"];
             };
         };
         readonly responses: {

@@ -4,6 +4,8 @@ import {
   RETRY_DELAYS_SECONDS,
   WEBHOOK_HEADERS,
 } from "../../../shared/contracts/events/finished-lead.ts";
+import { EVENT_NAMES, EVENTS, exampleEvent, type EventName } from "../../../shared/contracts/events/catalogue.ts";
+import { EndpointEvent } from "../../../shared/contracts/events/event-type.ts";
 import { plain, type Schema } from "../api/action-schema.ts";
 import { outward, type Components } from "./component-schemas.ts";
 import { LEAD } from "./example-leads.ts";
@@ -51,30 +53,55 @@ const EXAMPLE = {
 /** The part of the document that holds them; generators make one file of each, so it is none of the API's. */
 export const EVENTS_TAG = { name: "Webhook events", description: "What the service sends to your server." } as const;
 
-/** What the service sends to its clients. */
+/** When the events of endpoints are sent. */
+const ENDPOINT_TEXT =
+  "Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.";
+
+const requestOf = (into: Components, body: Schema, example: unknown): Schema => ({
+  tags: [EVENTS_TAG.name],
+  security: [],
+  parameters: Object.entries(WEBHOOK_HEADERS).map(([name, header]) => {
+    const { description, ...schema } = outward(plain(header), into);
+    return { name, in: "header", required: true, description, schema };
+  }),
+  requestBody: { required: true, content: { "application/json": { schema: body, example } } },
+  responses: {
+    "2XX": { description: "You have it; nothing is sent again" },
+    410: { description: "You want it no more: the delivery ends (`refused`)" },
+    default: { description: "It is tried again" },
+  },
+});
+
+/** `lead.ended` -> `LeadEnded`. */
+const pascal = (type: EventName): string =>
+  type.replaceAll(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** The body of an event of this type at an endpoint. */
+function endpointBody(type: EventName, into: Components): Schema {
+  const { properties, ...event } = plain(EndpointEvent);
+  const named = { ...event, title: `Event${pascal(type)}`, "x-about": `The event ${type} at an endpoint.` };
+  const data = { ...plain(EVENTS[type].data), description: "What is told of it." };
+  const only = { type: "string", const: type, description: "What happened." };
+  return outward({ ...named, properties: { ...Object(properties), type: only, data } }, into);
+}
+
+/** What the service sends to its clients: the report of a push, and the events of endpoints. */
 export function webhookSection(into: Components): Schema {
-  return {
-    "lead.finished": {
-      post: {
-        operationId: "webhooks.leadFinished",
-        tags: [EVENTS_TAG.name],
-        summary: "A lead is finished",
-        description: WEBHOOK_TEXT.join("\n\n"),
-        security: [],
-        parameters: Object.entries(WEBHOOK_HEADERS).map(([name, header]) => {
-          const { description, ...schema } = outward(plain(header), into);
-          return { name, in: "header", required: true, description, schema };
-        }),
-        requestBody: {
-          required: true,
-          content: { "application/json": { schema: outward(webhookBody(), into), example: EXAMPLE } },
-        },
-        responses: {
-          "2XX": { description: "You have it; nothing is sent again" },
-          410: { description: "You want it no more: the delivery ends (`refused`)" },
-          default: { description: "It is tried again" },
-        },
-      },
-    },
+  const report = {
+    operationId: "webhooks.leadFinished",
+    summary: "A lead is finished",
+    description: WEBHOOK_TEXT.join("\n\n"),
+    ...requestOf(into, outward(webhookBody(), into), EXAMPLE),
   };
+  const events = EVENT_NAMES.filter((type) => EVENTS[type].written).map((type) => {
+    const example = exampleEvent(type);
+    const event = {
+      operationId: `webhooks.event${pascal(type)}`,
+      summary: `At an endpoint: ${type}`,
+      description: `${EVENTS[type].doc}\n\n${ENDPOINT_TEXT}`,
+      ...requestOf(into, endpointBody(type, into), { ...example, timestamp: example.time }),
+    };
+    return [`endpoint/${type}`, { post: event }];
+  });
+  return { "lead.finished": { post: report }, ...Object.fromEntries(events) };
 }

@@ -75,8 +75,33 @@ export const CloudEvent = named(
 );
 export type CloudEvent = Static<typeof CloudEvent>;
 
+/** An event as an endpoint gets it: with the `timestamp` of Standard Webhooks, and with what its receiver did not get. */
+export const EndpointEvent = Type.Object({
+  ...CloudEvent.properties,
+  timestamp: described("The same as `time`: Standard Webhooks asks for it.", IsoTime),
+  lost: Type.Optional(
+    described(
+      "Ids of the events of this lead before it that were given up, the newest of them; absent: none was.",
+      Type.Array(Text(80)),
+      { example: ["0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"] },
+    ),
+  ),
+});
+
 /** Of an attempt: its number, by which retries of a lead are told apart; with the lead's id the call reference. */
-export const Attempt = { claim_no: Type.Integer({ minimum: 1 }) };
+export const Attempt = {
+  claim_no: described("The number of the attempt; attempts that dialled nothing count.", Type.Integer({ minimum: 1 })),
+};
 
 /** Whose a changed thing is. */
-export const Changed = { id: Id, change: Type.Enum(["created", "updated", "removed"]) };
+export const Changed = {
+  id: described("Id of what changed.", Id),
+  change: described(
+    "What was done.",
+    valued(["created", "updated", "removed"], {
+      created: "It is new.",
+      updated: "Something of it changed.",
+      removed: "It is gone.",
+    }),
+  ),
+};

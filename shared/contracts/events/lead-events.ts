@@ -1,20 +1,40 @@
-import { Id, IsoTime, Nullable, Type, UpTo } from "../define.ts";
+import { described, Id, IsoTime, Nullable, Type, UpTo, valued } from "../define.ts";
 import { CARRIER_ENDS, HangupSource } from "../records/attempt.ts";
-import { EXECUTION_MODES } from "../records/lead.ts";
+import { CallDirection, ExecutionModeEnum, RequestId } from "../records/lead.ts";
 import { Attempt, event } from "./event-type.ts";
 
-const Outcome = UpTo(64);
 /** Most scores that an event names. */
 const MAX_SCORES = 50;
 
-/** What every event of a lead says of the lead itself; it never changes. `phone_number` is masked. */
+/** What every event of a lead says of the lead itself; it never changes. */
 export const LeadFacts = {
-  request_id: UpTo(200),
-  execution_mode: Type.Enum([...EXECUTION_MODES]),
-  call_direction: Type.Enum(["OUTBOUND", "INBOUND"]),
-  is_test: Type.Boolean(),
-  phone_number: Nullable(UpTo(32)),
+  request_id: RequestId,
+  execution_mode: ExecutionModeEnum,
+  call_direction: CallDirection,
+  is_test: described("A playground or test lead.", Type.Boolean()),
+  phone_number: described("The callee, or the caller of an inbound call, masked; null: none.", Nullable(UpTo(32))),
 };
+
+const CallId = described(
+  "The carrier's id of the call, or the session's room; null: it gave none.",
+  Nullable(UpTo(300)),
+);
+const outcomeOf = (text: string) => described(text, UpTo(64));
+const CarrierEnd = described(
+  "How the attempt ended, of the carrier's side.",
+  valued(CARRIER_ENDS, {
+    completed: "It was answered and ended.",
+    no_answer: "Nobody answered.",
+    busy: "The line was busy.",
+    rejected: "The callee refused the call.",
+    failed: "The carrier could not place it.",
+    canceled: "It was called off before anybody answered.",
+    time_limit: "The longest time of a call was over.",
+    invalid_number: "The carrier refused the number itself.",
+    unknown: "The carrier was asked; whether the phone rang is unknown.",
+    not_dialled: "It ended before any carrier was asked.",
+  }),
+);
 
 const facts = {
   request_id: "order-4711",
@@ -35,9 +55,16 @@ export const leadEvents = {
     "The lead waits: it was pushed (`pushed`), an attempt was given back without a dial (`released`), or a person had a parked one tried now (`resumed`). `reason`: why it was given back. `due_at` null: it waits for a client to join, or has no number.",
     Type.Object({
       ...LeadFacts,
-      because: Type.Enum(["pushed", "released", "resumed"]),
-      due_at: Nullable(IsoTime),
-      reason: Nullable(UpTo(300)),
+      because: described(
+        "Why it waits.",
+        valued(["pushed", "released", "resumed"], {
+          pushed: "It is new.",
+          released: "An attempt was given back without a dial.",
+          resumed: "A person had a parked lead tried now.",
+        }),
+      ),
+      due_at: described("When it is due; null: it waits for a client to join, or has no number.", Nullable(IsoTime)),
+      reason: described("Why the attempt was given back; null: none was.", Nullable(UpTo(300))),
     }),
     { ...facts, because: "pushed", due_at: "2026-03-02T09:00:00.000Z", reason: null },
   ),
@@ -47,16 +74,16 @@ export const leadEvents = {
     Type.Object({
       ...LeadFacts,
       ...Attempt,
-      provider: Nullable(UpTo(64)),
-      number_id: Nullable(Id),
-      template_version: Type.Integer(),
+      provider: described("The carrier that is to place the call; null: none is needed.", Nullable(UpTo(64))),
+      number_id: described("Id of the number that calls; null: none does.", Nullable(Id)),
+      template_version: described("The version of the template that the attempt follows.", Type.Integer()),
     }),
     { ...attempt, provider: "twilio", number_id: NUMBER, template_version: 3 },
   ),
   "lead.dialing": event(
     "lead",
     "The carrier took the call of this attempt; left out where the lead knew of the answer first, and for sessions. `call_id`: the carrier's name of it, where it gave one.",
-    Type.Object({ ...LeadFacts, ...Attempt, call_id: Nullable(UpTo(300)) }),
+    Type.Object({ ...LeadFacts, ...Attempt, call_id: CallId }),
     { ...attempt, call_id: CALL_ID },
   ),
   "lead.ringing": event(
@@ -75,7 +102,18 @@ export const leadEvents = {
   "lead.turn": event(
     "lead",
     "One side's contribution to the conversation is over; nothing of what was said. Off by default.",
-    Type.Object({ ...LeadFacts, ...Attempt, turn: Type.Integer({ minimum: 1 }), by: Type.Enum(["user", "assistant"]) }),
+    Type.Object({
+      ...LeadFacts,
+      ...Attempt,
+      turn: described("Its number in the conversation: 1, 2, 3, …", Type.Integer({ minimum: 1 })),
+      by: described(
+        "Whose it was.",
+        valued(["user", "assistant"], {
+          user: "The callee, or the caller of an inbound call.",
+          assistant: "The agent.",
+        }),
+      ),
+    }),
     { ...attempt, turn: 4, by: "user" },
     false,
   ),
@@ -85,15 +123,19 @@ export const leadEvents = {
     Type.Object({
       ...LeadFacts,
       ...Attempt,
-      outcome: Outcome,
-      dialled: Type.Boolean(),
-      ended: Type.Enum([...CARRIER_ENDS]),
-      hangup_source: Nullable(HangupSource),
-      call_id: Nullable(UpTo(300)),
-      started_at: Nullable(IsoTime),
-      answered_at: Nullable(IsoTime),
-      ended_at: Nullable(IsoTime),
-      user_turns: Nullable(Type.Integer()),
+      outcome: outcomeOf("The word for this attempt: one of the template's, or of the service's own."),
+      dialled: described("Whether a carrier was asked.", Type.Boolean()),
+      ended: CarrierEnd,
+      hangup_source: described("Who ended the call; null: there was none.", Nullable(HangupSource)),
+      call_id: CallId,
+      started_at: described("When the call was placed; null: it was not.", Nullable(IsoTime)),
+      answered_at: described("When it was answered; null: it was not.", Nullable(IsoTime)),
+      ended_at: described("When it ended; null: not known.", Nullable(IsoTime)),
+      user_turns: described(
+        "How often the other side spoke or pressed keys; null: there was no conversation.",
+        Nullable(Type.Integer()),
+        { example: 3 },
+      ),
     }),
     {
       ...attempt,
@@ -111,13 +153,23 @@ export const leadEvents = {
   "lead.retry": event(
     "lead",
     "The lead will be called again, from `due_at` on; `outcome` is that of the attempt before.",
-    Type.Object({ ...LeadFacts, ...Attempt, outcome: Outcome, due_at: IsoTime }),
+    Type.Object({
+      ...LeadFacts,
+      ...Attempt,
+      outcome: outcomeOf("The word for the attempt before."),
+      due_at: described("From when on it will be called again.", IsoTime),
+    }),
     { ...attempt, outcome: "no_answer", due_at: LATER },
   ),
   "lead.finished": event(
     "lead",
     "The lead is FINISHED, with its outcome, for good. `attempt_count`: its dials.",
-    Type.Object({ ...LeadFacts, outcome: Outcome, attempt_count: Type.Integer(), call_id: Nullable(UpTo(300)) }),
+    Type.Object({
+      ...LeadFacts,
+      outcome: outcomeOf("The result: a word of the template, or one of the service's own."),
+      attempt_count: described("Calls that were placed.", Type.Integer()),
+      call_id: described("The id of the last call; null: nothing was dialled.", Nullable(UpTo(300))),
+    }),
     { ...facts, outcome: "interested", attempt_count: 2, call_id: CALL_ID },
   ),
   "lead.evaluated": event(
@@ -126,35 +178,47 @@ export const leadEvents = {
     Type.Object({
       ...LeadFacts,
       ...Attempt,
-      trace_scores: Type.Record(UpTo(64), Type.Number(), { maxProperties: MAX_SCORES }),
-      summary: Type.Boolean(),
-      errors: Type.Integer(),
+      trace_scores: described(
+        "The scores by the names of the template's evaluators.",
+        Type.Record(UpTo(64), Type.Number(), { maxProperties: MAX_SCORES }),
+      ),
+      summary: described("Whether there is a summary; its text is in the lead's record.", Type.Boolean()),
+      errors: described("How many questions of the evaluation have no answer.", Type.Integer()),
     }),
     { ...attempt, trace_scores: { politeness: 0.9 }, summary: true, errors: 0 },
   ),
   "lead.aborted": event(
     "lead",
     "A person or a client aborted the lead; `lead.finished` with the outcome ABORTED follows. Why is in the lead's record.",
-    Type.Object({ ...LeadFacts, by: UpTo(100) }),
+    Type.Object({ ...LeadFacts, by: described("Who aborted it: kind and id.", UpTo(100)) }),
     { ...facts, by: "user:0b8e4f6e-7a39-4c53-9d0f-2a2b6a3a1c11" },
   ),
   "lead.parked": event(
     "lead",
     "Technical faults keep the lead from being dialled: it is tried every 10 minutes at last, and does not age. `lead.queued` precedes it in the same write.",
-    Type.Object({ ...LeadFacts, code: UpTo(64), faults: Type.Integer(), due_at: Nullable(IsoTime) }),
+    Type.Object({
+      ...LeadFacts,
+      code: described("The error code of the last fault.", UpTo(64)),
+      faults: described("Faults in a row.", Type.Integer()),
+      due_at: described("When it is tried next; null: when somebody resumes it.", Nullable(IsoTime)),
+    }),
     { ...facts, code: "DEPENDENCY_DOWN", faults: 5, due_at: LATER },
   ),
   "recording.stored": event(
     "lead",
     "The recording of an attempt is stored: GET /recordings/{call_id} gives it.",
-    Type.Object({ ...LeadFacts, ...Attempt, call_id: Nullable(UpTo(300)) }),
+    Type.Object({ ...LeadFacts, ...Attempt, call_id: CallId }),
     { ...attempt, call_id: CALL_ID },
     false,
   ),
   "cost.known": event(
     "lead",
     "What an attempt cost is known; again, where the carrier corrects it.",
-    Type.Object({ ...LeadFacts, ...Attempt, cost: Type.Number() }),
+    Type.Object({
+      ...LeadFacts,
+      ...Attempt,
+      cost: described("What this attempt cost, in the deployment's currency (COST_CURRENCY).", Type.Number()),
+    }),
     { ...attempt, cost: 0.0345 },
   ),
 } as const;

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../errors.ts";
-import { IsoTime, Json, Nullable, Strict, Type, UpTo, type Static } from "../define.ts";
+import { described, IsoTime, Json, Nullable, Strict, Type, UpTo, valued, type Static } from "../define.ts";
 
 /** Longest summary of a conversation, in characters. */
 export const MAX_SUMMARY_CHARS = 2000;
@@ -56,7 +56,20 @@ export type EndedBy = (typeof ENDED_BY)[number];
 export const HANGUP_PARTIES = ["callee", "agent", "timeout", "we", "carrier", "unknown"] as const;
 
 /** Who ended the call, from evidence. `reason`: why, where it was we (shared/hangup-source.ts). */
-export const HangupSource = Type.Object({ by: Type.Enum([...HANGUP_PARTIES]), reason: Nullable(UpTo(64)) });
+export const HangupSource = Type.Object({
+  by: described(
+    "Who ended it.",
+    valued(HANGUP_PARTIES, {
+      callee: "The person on the other side, also one who called us.",
+      agent: "The conversation came to its end.",
+      timeout: "A time limit, or the silence of the other side.",
+      we: "We, for another reason.",
+      carrier: "The carrier or its network.",
+      unknown: "Nothing says who.",
+    }),
+  ),
+  reason: described("Why, where it was we; null: it was not.", Nullable(UpTo(64))),
+});
 export type HangupSource = Static<typeof HangupSource>;
 
 /** The conversation's own facts. `decided` is the template's own outcome word, when one was reached. */

@@ -56,7 +56,8 @@ export const SESSION_MODES: readonly ExecutionMode[] = ["RTC", "RTC_TEST", "RTC_
 /** Whether a lead of this mode waits for a client to join its session. */
 export const isSessionMode = (mode: ExecutionMode): boolean => SESSION_MODES.includes(mode);
 
-const CallDirection = valued(["OUTBOUND", "INBOUND"], {
+/** Who called whom. */
+export const CallDirection = valued(["OUTBOUND", "INBOUND"], {
   OUTBOUND: "We called.",
   INBOUND: "They called one of our numbers, or came through a door.",
 });

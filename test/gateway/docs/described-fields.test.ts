@@ -1,3 +1,5 @@
+import { EVENT_NAMES, EVENTS } from "../../../shared/contracts/events/catalogue.ts";
+import { EndpointEvent } from "../../../shared/contracts/events/event-type.ts";
 import { contractOf } from "../../../shared/contracts/index.ts";
 import { described, named, Nullable, Strict, Text, Type, valued } from "../../../shared/contracts/define.ts";
 import { plain, type Schema } from "../../../services/gateway/api/action-schema.ts";
@@ -55,6 +57,11 @@ const silentOf = (row: Row): string[] => {
 
 test("every field, parameter and value of a closed set says what it means", () => {
   expect(ROUTES.flatMap(silentOf)).toEqual([]);
+});
+
+test("so does every field of an event", () => {
+  expect(EVENT_NAMES.flatMap((name) => silent(plain(EVENTS[name].data), name))).toEqual([]);
+  expect(silent(plain(EndpointEvent), "event")).toEqual([]);
 });
 
 test("a field and a value without meaning are found, inside lists and beside null too", () => {

@@ -6,6 +6,7 @@ import { docsPage } from "../../../services/gateway/docs/html-page.ts";
 import { failuresOf, openApi } from "../../../services/gateway/docs/openapi.ts";
 import { ROUTES } from "../../../services/gateway/routes/index.ts";
 import { toEventData } from "../../../services/leads/lists/lead-views.ts";
+import { EVENT_NAMES, EVENTS } from "../../../shared/contracts/events/catalogue.ts";
 import { FinishedLead, LeadFinishedEvent } from "../../../shared/contracts/events/finished-lead.ts";
 import { isRecord } from "../../../shared/json.ts";
 import { issueChecker } from "../../../shared/validator.ts";
@@ -133,6 +134,25 @@ describe("the OpenAPI document", () => {
     const event = { type: "lead.finished", timestamp: "2026-11-21T09:30:41.500Z", data: sent };
     expect(issueChecker(LeadFinishedEvent)(JSON.parse(JSON.stringify(event)))).toEqual([]);
     expect(issueChecker(LeadFinishedEvent)(post.requestBody?.content["application/json"]?.example)).toEqual([]);
+  });
+
+  test("every event that is written has its webhook, whose example is one", () => {
+    const written = EVENT_NAMES.filter((type) => EVENTS[type].written);
+    expect(Object.keys(document.webhooks)).toEqual(["lead.finished", ...written.map((type) => `endpoint/${type}`)]);
+    for (const type of written) {
+      const body = document.webhooks[`endpoint/${type}`]?.post.requestBody?.content["application/json"];
+      const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+      ajv.addVocabulary(["x-maxBytes", "components"]);
+      formats.default(ajv);
+      const holds = ajv.compile({ ...body?.schema, components: document.components });
+      const { data, ...event } = (body?.example ?? {}) as Record<string, unknown>;
+      expect([
+        type,
+        holds({ ...event, data }),
+        holds({ ...event, data: {} }),
+        holds({ ...event, data, type: "x" }),
+      ]).toEqual([type, true, false, false]);
+    }
   });
 
   test("who asks is nowhere to be given", () => {
