@@ -101,7 +101,7 @@ export async function insertNew<Doc extends { _id: string }>(
 /**
  * Inserts documents one after the other, as they stand: where one fails, none behind it is inserted. False: one has its id or a unique key taken. Throws the driver's error otherwise.
  */
-export async function appendEach<Doc extends { _id: string }>(
+export async function appendEach<Doc extends { _id: string | number }>(
   model: Model<Doc>,
   docs: readonly Doc[],
 ): Promise<boolean> {

@@ -18,28 +18,39 @@ export interface LogEntry {
   expires_at: Date;
 }
 
+/** An event as its page keeps it: its position follows from its place in the page. */
+export type PagedEvent = Pick<LogEntry, "subject" | "seq" | "type" | "at" | "template_id" | "data">;
+
+/** Events of one tenant at positions one after the other, which were written together. `_id`: the position of the first. What is in a page stays at its place. */
+export interface LogPage {
+  _id: number;
+  reseller_id: string;
+  merchant_id: string | null;
+  /** Each once. */
+  lead_ids: string[];
+  events: PagedEvent[];
+  expires_at: Date;
+}
+
+/** Most events of a page: a reader of one lead's events reads the pages that hold one. */
+export const MAX_PAGE_EVENTS = 50;
+
 const Free = Schema.Types.Mixed;
 
 /** Collection `lead_events`; owner: the leads service. */
-export const logEntrySchema = new Schema<LogEntry>(
+export const logPageSchema = new Schema<LogPage>(
   {
-    _id: { type: String, required: true },
-    position: { type: Number, required: true },
-    subject: { type: String, required: true },
-    seq: { type: Number, required: true },
-    type: { type: String, required: true },
-    at: { type: Date, required: true },
+    _id: { type: Number, required: true },
     reseller_id: { type: String, required: true },
     merchant_id: { type: String, default: null },
-    template_id: { type: String, required: true },
-    data: { type: Free, default: {} },
+    lead_ids: { type: [String], required: true },
+    events: { type: Free, required: true },
     expires_at: { type: Date, required: true },
   },
   SCHEMA_OPTIONS,
 );
 
-// Unique: of two publishers that take each other's place for a moment, one writes a position, and the other starts again. Events of one lead are found by _id.
-logEntrySchema.index({ position: 1 }, { name: "by_position", unique: true });
-logEntrySchema.index({ reseller_id: 1, position: 1 }, { name: "of_reseller" });
-logEntrySchema.index({ merchant_id: 1, position: 1 }, { name: "of_merchant" });
-logEntrySchema.index({ expires_at: 1 }, { name: "expired", expireAfterSeconds: 0 });
+logPageSchema.index({ reseller_id: 1, _id: 1 }, { name: "of_reseller" });
+logPageSchema.index({ merchant_id: 1, _id: 1 }, { name: "of_merchant" });
+logPageSchema.index({ lead_ids: 1, _id: 1 }, { name: "of_lead" });
+logPageSchema.index({ expires_at: 1 }, { name: "expired", expireAfterSeconds: 0 });

@@ -4,7 +4,7 @@ import type { Handlers, Implementation, ServiceDeps } from "../../../shared/bus/
 import type { Loop } from "../../../shared/time/loop.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
-import { logEntrySchema } from "./event-log.model.ts";
+import { logPageSchema } from "./event-log.model.ts";
 import { eventLog, type EventLog } from "./event-log.repository.ts";
 import { eventsAfter, eventsOf, listEvents } from "./event-queries.ts";
 import { createFeed, type Feed } from "./jet-stream.ts";
@@ -36,7 +36,7 @@ export interface EventPart {
 /** The log of events with its publisher, over the collection of leads. */
 export function eventPart(service: ServiceDeps, model: Model<LeadDoc>): EventPart {
   const store = service.store();
-  const events = eventLog(store.model("lead_events", logEntrySchema));
+  const events = eventLog(store.model("lead_events", logPageSchema));
   const cursors = eventCursors(store.model("event_cursors", eventCursorSchema));
   const feed = service.env.CALLAGENT_EVENTS === "jetstream" ? createFeed({ ...service, events, cursors }) : null;
   const publisher = createPublisher({ ...service, events, cursors, leads: outboxRepository(model) });

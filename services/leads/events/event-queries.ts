@@ -35,8 +35,8 @@ export async function eventsOf(
   { by, lead_id, after = "0", limit = DEFAULT_PAGE }: ParamsOf<"leads.events">,
 ): Promise<ResultOf<"leads.events">> {
   const from = numberOf(after);
-  const { _id } = await leadFor({ leads }, by, lead_id);
-  const found = (await events.ofLead(_id, from, limit + 1)).map((entry) => ({
+  const { _id, event_seq = 0 } = await leadFor({ leads }, by, lead_id);
+  const found = (await events.ofLead(_id, from, limit + 1, event_seq)).map((entry) => ({
     cursor: String(entry.seq),
     event: toCloudEvent(entry),
   }));

@@ -70,13 +70,21 @@ export const outboxOf = (lead: OwingLead): Placeless[] => {
 
 const SECONDS_PER_DAY = 86_400;
 
-/** The events with their places in the log, behind the position of the last one before them. */
-export const placed = (events: readonly Placeless[], after: number, now: Date, days: number): LogEntry[] =>
-  events.map((event, i) => ({
-    ...event,
-    position: after + i + 1,
-    expires_at: plusSeconds(now, days * SECONDS_PER_DAY),
-  }));
+/**
+ * The events with their places in the log, behind the position of the last one before them: those of a tenant one after the other, for they are kept together; those
+ * of a lead, which has one tenant, in their order.
+ */
+export function placed(events: readonly Placeless[], after: number, now: Date, days: number): LogEntry[] {
+  const tenants = new Map<string, Placeless[]>();
+  for (const event of events) {
+    const tenant = `${event.reseller_id} ${event.merchant_id ?? ""}`;
+    const own = tenants.get(tenant);
+    if (own === undefined) tenants.set(tenant, [event]);
+    else own.push(event);
+  }
+  const expires_at = plusSeconds(now, days * SECONDS_PER_DAY);
+  return [...tenants.values()].flat().map((event, i) => ({ ...event, position: after + i + 1, expires_at }));
+}
 
 /** An event of the log as everybody reads it. */
 export const toCloudEvent = (of: LogEntry): CloudEvent => ({

@@ -67,12 +67,12 @@ async function publish(
   owing: readonly OwingLead[],
 ): Promise<boolean> {
   const { published } = memory;
-  const owed = owing.flatMap(outboxOf);
-  const unsure = owed.filter(({ subject }) => !published.has(subject)).map(({ _id }) => _id);
-  const there = unsure.length === 0 ? new Set<string>() : await events.known(unsure);
-  const fresh = owed.filter(({ _id, subject, seq }) => !there.has(_id) && seq > (published.get(subject) ?? 0));
-  // the log may have expired, and end before the cursor
+  // Before it is asked what is there, for of what another process writes meanwhile the log refuses our place. It may have expired, and end before the cursor.
   const after = memory.last ?? Math.max(owner.position(), await events.last());
+  const unsure = owing.filter(({ _id }) => !published.has(_id)).map(({ _id }) => _id);
+  const there = unsure.length === 0 ? new Map<string, number>() : await events.known(unsure);
+  const lastOf = (lead_id: string): number => published.get(lead_id) ?? there.get(lead_id) ?? 0;
+  const fresh = owing.flatMap(outboxOf).filter(({ subject, seq }) => seq > lastOf(subject));
   if (fresh.length > 0) {
     memory.last = null;
     if (!(await events.append(placed(fresh, after, clock.now(), env.EVENTS_RETENTION_DAYS)))) {

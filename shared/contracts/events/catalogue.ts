@@ -6,7 +6,7 @@
  *
  * 1. The write that changes a lead carries its events: `leads` alone counts `event_seq` of the lead and appends to its `outbox`, in the same update
  *    (services/leads/events/carried-events.ts).
- * 2. One owner at a time in `leads` publishes: it copies them into the collection `lead_events`, each with a `position`, and empties the outbox a minute after the lead's last event. Positions are those of
+ * 2. One owner at a time in `leads` publishes: it copies them into the collection `lead_events`, each at a position, and empties the outbox a minute after the lead's last event. Positions are those of
  *    the whole deployment: 1, 2, 3, … without a gap, in the order of publication; those of one lead are in the order of their `seq`. A gap is never filled later,
  *    so whoever reads in the order of positions misses nothing.
  * 3. Consumers inside (webhooks, JetStream) ask `leads.eventsAfter` with the last position that they have passed on, and keep that position themselves, in a

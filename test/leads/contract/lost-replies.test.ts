@@ -49,7 +49,7 @@ async function due() {
   // its first event is published, and nothing is until time goes on
   await until(
     "its event in the log",
-    async () => (await at.db.collection("lead_events").countDocuments({ subject: lead_id })) === 1 || undefined,
+    async () => (await at.db.collection("lead_events").countDocuments({ lead_ids: lead_id })) === 1 || undefined,
   );
   return { lead_id, due_at: (await lead(lead_id)).due_at!.toISOString(), claim_no: 0 };
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { connect, nanos, type JsMsg } from "nats";
 import { pino } from "pino";
 import { eventCursors, eventCursorSchema } from "../../../shared/database/event-cursor.ts";
-import { logEntrySchema, type LogEntry } from "../../../services/leads/events/event-log.model.ts";
+import { logPageSchema, type LogEntry } from "../../../services/leads/events/event-log.model.ts";
 import { eventLog, type EventLog } from "../../../services/leads/events/event-log.repository.ts";
 import { createFeed, type Feed } from "../../../services/leads/events/jet-stream.ts";
 import { permissionsOf } from "../../../shared/bus/nats-permissions.ts";
@@ -45,7 +45,7 @@ authorization { users: [
   nats = await startNats({ config });
   database = await freshDatabase();
   store = openStore(database.uri);
-  log = eventLog(store.model("lead_events", logEntrySchema));
+  log = eventLog(store.model("lead_events", logPageSchema));
   store.model("event_cursors", eventCursorSchema);
   await store.open();
 });

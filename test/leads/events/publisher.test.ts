@@ -122,7 +122,7 @@ test("positions go on where they were when the log has expired", async () => {
   await at.push();
   await one.pass();
   await one.leave();
-  await at.entries.deleteMany({});
+  await at.pages.deleteMany({});
   await at.push();
   await at.publisher("b").pass();
   expect((await at.logged()).map(({ position }) => position)).toEqual([2]);
@@ -163,10 +163,11 @@ needing("plans", () => {
         sorted: false,
       });
     expect(await served("leads", () => at.leads.outboxesOf([id]))).toEqual({ index: "_id_", sorted: false });
-    expect(await served("lead_events", of(null, null))).toEqual({ index: "by_position", sorted: false });
+    expect(await served("lead_events", of(null, null))).toEqual({ index: "_id_", sorted: false });
     expect(await served("lead_events", of("r", null))).toEqual({ index: "of_reseller", sorted: false });
     expect((await served("lead_events", of("r", "m"))).index).toMatch(/^of_(?:merchant|reseller)$/);
-    expect(await served("lead_events", () => at.log.ofLead(id, 0, 5))).toEqual({ index: "_id_", sorted: true });
-    expect(await served("lead_events", () => at.log.known([`${id}.1`]))).toEqual({ index: "_id_", sorted: false });
+    expect(await served("lead_events", () => at.log.ofLead(id, 0, 5, 3))).toEqual({ index: "of_lead", sorted: false });
+    expect(await served("lead_events", () => at.log.known([id]))).toEqual({ index: "of_lead", sorted: false });
+    expect(await served("lead_events", () => at.log.erase(id, "+1"))).toEqual({ index: "of_lead", sorted: false });
   });
 });

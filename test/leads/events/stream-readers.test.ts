@@ -64,7 +64,7 @@ describe("readers of the stream, at a real nats-server with the users that nats:
       return lines();
     };
     expect(await read(2)).toEqual(["lead.queued order-0", "lead.queued order-2"]);
-    const [last] = await stage.log.ofLead("lead-2", 0, 1);
+    const [last] = await stage.log.ofLead("lead-2", 0, 1, 1);
     await stage.log.append([{ ...last!, _id: "lead-2.2", seq: 2, position: 5, type: "lead.claimed" }]);
     await stage.feed("all, acme=acme-id");
     expect(await read(1)).toEqual(["lead.claimed order-2"]);

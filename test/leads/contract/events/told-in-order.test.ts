@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { noFacts, type AttemptFacts } from "../../../../shared/contracts/records/attempt.ts";
 import { EVENTS, isEventName } from "../../../../shared/contracts/events/catalogue.ts";
 import { CloudEvent } from "../../../../shared/contracts/events/event-type.ts";
+import type { LogPage } from "../../../../services/leads/events/event-log.model.ts";
 import type { By } from "../../../../shared/contracts/records/identity.ts";
 import { issueChecker } from "../../../../shared/validator.ts";
 import { asAdmin, asMerchant, asReseller, until } from "../../../../local/harness/stage.ts";
@@ -41,8 +42,9 @@ async function eventsOf(lead_id: string, by: By = asMerchant(R, M)): Promise<Clo
   await until("its events to be in the log", async () => {
     await at.clock.advance(WITHIN_MS);
     const lead = await at.db.collection<Stored>("leads").findOne({ _id: lead_id });
-    const written = await at.db.collection("lead_events").countDocuments({ subject: lead_id });
-    return written >= (lead?.event_seq ?? 0) || undefined;
+    const pages = await at.db.collection<LogPage>("lead_events").find({ lead_ids: lead_id }).toArray();
+    const written = pages.flatMap(({ events }) => events).filter(({ subject }) => subject === lead_id);
+    return written.length >= (lead?.event_seq ?? 0) || undefined;
   });
   return (await bus.call("leads.events", { by, lead_id, limit: 500 })).events.map(({ event }) => event);
 }
@@ -259,7 +261,7 @@ test("whoever begins where the log ends hears what comes after, and who was away
   await eventsOf(lead_id);
   const { events, expired } = await bus.call("leads.eventsAfter", { after: next });
   expect([events.map(({ event }) => event.id), expired]).toEqual([[`${lead_id}.1`], false]);
-  await at.db.collection("lead_events").deleteMany({ position: { $lte: next } });
+  await at.db.collection<LogPage>("lead_events").deleteMany({ _id: { $lte: next } });
   expect((await bus.call("leads.eventsAfter", { after: next })).expired).toBe(false);
   expect((await bus.call("leads.eventsAfter", { after: next - 1 })).expired).toBe(true);
 });
