@@ -27,12 +27,15 @@ const databaseUri = (): string =>
 const signingKey = (): string =>
   generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString().trim();
 
-/** What is made, for this environment. A deployment that went without SECRETS_KEY gets none: it is introduced in steps (docs/operations.md). */
+const newKey = (): string => randomBytes(KEY_BYTES).toString("base64");
+
+/** What is made, for this environment. A deployment that went without SECRETS_KEY gets none: it is introduced in steps (docs/operations.md). ERASURE_KEY has one reader and nothing from before, so it comes at any time. */
 const makersFor = (env: Environment): Readonly<Record<string, () => string>> => ({
   MONGODB_ROOT_PASSWORD: password,
   MONGODB_URI: databaseUri,
   JWT_PRIVATE_KEY: signingKey,
-  ...(env["JWT_PRIVATE_KEY"] ? {} : { SECRETS_KEY: () => randomBytes(KEY_BYTES).toString("base64") }),
+  ...(env["JWT_PRIVATE_KEY"] ? {} : { SECRETS_KEY: newKey }),
+  ERASURE_KEY: newKey,
   ...(env["ADMIN_EMAIL"] ? { ADMIN_PASSWORD: password } : {}),
 });
 

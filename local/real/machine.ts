@@ -4,6 +4,8 @@ import { hasProgram, runProgram } from "../harness/program.ts";
 import { PartError, type Need } from "./part.ts";
 
 const LOG_LINES = 5;
+/** Times a download is tried: a registry that answers too slowly, or not at all, does so for a moment. */
+const DOWNLOAD_TRIES = 3;
 
 /** A program that must be on the PATH. */
 export const program = (name: string, remedy: string): Need => ({
@@ -41,4 +43,16 @@ export async function mustRun(command: string, args: readonly string[], work: Wo
   });
   if (status !== 0)
     throw new PartError(`${purpose}: ${command} ended with status ${status}. The end of ${log}:\n${tailOf(log)}`);
+}
+
+/** The same for what downloads something, which is tried again: what came in the meantime is not fetched twice. Throws PartError after the last try. */
+export async function mustDownload(command: string, args: readonly string[], work: Work): Promise<void> {
+  for (let tries = 1; tries < DOWNLOAD_TRIES; tries += 1)
+    try {
+      await mustRun(command, args, work);
+      return;
+    } catch (error) {
+      if (!(error instanceof PartError)) throw error;
+    }
+  await mustRun(command, args, work);
 }

@@ -29,7 +29,7 @@ function hashUnder(key: string): Hash {
   return (e164) => `hmac:${name}:${hmac(`erased number ${e164}`)}`;
 }
 
-/** The hashes over the environment's keys, which have passed `keyIssues`. */
+/** The hashes over the environment's keys, which have passed `keyIssues` (shared/process/key-variables.ts). */
 export function numberHash(env: HashKeys): NumberHash {
   const own = env.ERASURE_KEY === undefined ? null : hashUnder(env.ERASURE_KEY);
   const other = env.ERASURE_OTHER_KEY === undefined ? null : hashUnder(env.ERASURE_OTHER_KEY);

@@ -8,7 +8,7 @@ import { isPriceAmount, parseCallPrices } from "../call-prices.ts";
 import { destinationVariableIssues } from "../numbering/destination.ts";
 import { modelIssues } from "./model-endpoints.ts";
 import { roomIssues } from "./room-variables.ts";
-import { keyIssues } from "./secret-seal.ts";
+import { keyIssues } from "./key-variables.ts";
 import { VARIABLES, type Variable } from "./variables.ts";
 
 type ValueOf<V extends Variable> = V extends { kind: "integer" }

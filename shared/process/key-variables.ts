@@ -27,3 +27,18 @@ export const KEY_VARIABLES = {
     doc: "a second key, by whose hashes erased numbers are known too, after a change of keys",
   },
 } as const;
+
+const KEY_BYTES = 32;
+const BASE64_KEY = /^[A-Za-z0-9+/]{43}=?$/;
+
+/** The variables whose values are keys of 32 bytes. */
+const KEY_NAMES = ["SECRETS_KEY", "SECRETS_OTHER_KEY", "ERASURE_KEY", "ERASURE_OTHER_KEY"] as const;
+
+/** What is wrong with the keys; never any of them. */
+export const keyIssues = (env: Readonly<Partial<Record<(typeof KEY_NAMES)[number], string>>>): string[] =>
+  KEY_NAMES.flatMap((name) => {
+    const text = env[name];
+    return text === undefined || (BASE64_KEY.test(text) && Buffer.from(text, "base64").length === KEY_BYTES)
+      ? []
+      : [`${name} must be ${KEY_BYTES} bytes as base64; make one with: openssl rand -base64 ${KEY_BYTES}`];
+  });

@@ -25,11 +25,9 @@ export interface SecretSeal {
 
 const MARK = "sealed:v1:";
 const CIPHER = "aes-256-gcm";
-const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_NAME_CHARS = 12;
-const BASE64_KEY = /^[A-Za-z0-9+/]{43}=?$/;
 
 interface Key {
   name: string;
@@ -42,18 +40,6 @@ const keyOf = (text: string): Key => {
   const name = createHmac("sha256", bytes).update("name of a key for secrets").digest("base64url");
   return { name: name.slice(0, KEY_NAME_CHARS), bytes };
 };
-
-/** The variables whose values are keys of 32 bytes. */
-const KEY_NAMES = ["SECRETS_KEY", "SECRETS_OTHER_KEY", "ERASURE_KEY", "ERASURE_OTHER_KEY"] as const;
-
-/** What is wrong with the keys; never any of them. */
-export const keyIssues = (env: Readonly<Partial<Record<(typeof KEY_NAMES)[number], string>>>): string[] =>
-  KEY_NAMES.flatMap((name) => {
-    const text = env[name];
-    return text === undefined || (BASE64_KEY.test(text) && Buffer.from(text, "base64").length === KEY_BYTES)
-      ? []
-      : [`${name} must be ${KEY_BYTES} bytes as base64; make one with: openssl rand -base64 ${KEY_BYTES}`];
-  });
 
 function sealWith({ name, bytes }: Key, nonce: Buffer, text: string, context: string): string {
   const cipher = createCipheriv(CIPHER, bytes, nonce, { authTagLength: TAG_BYTES });
@@ -69,7 +55,7 @@ function openWith({ bytes }: Key, sealed: Buffer, context: string): string {
   return decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
 }
 
-/** The seal over the environment's keys, which have passed `keyIssues`. */
+/** The seal over the environment's keys, which have passed `keyIssues` (key-variables.ts). */
 export function secretSeal(env: SealKeys, ids: Pick<Ids, "hex">): SecretSeal {
   const [own, other] = [env.SECRETS_KEY, env.SECRETS_OTHER_KEY].map((text) => (text ? keyOf(text) : undefined));
   const keyNameOf = (stored: string): string => stored.slice(MARK.length).split(":")[0] ?? "";

@@ -94,10 +94,17 @@ describe("npm run compose:secrets", () => {
     const done = makeSecretFiles(folder, {});
     expect(Object.keys(contents(folder)).sort()).toEqual([...SECRET_FILES].sort());
     expect(statSync(folder).mode & 0o777).toBe(0o700);
-    expect(done.made).toEqual(["MONGODB_ROOT_PASSWORD", "MONGODB_URI", "JWT_PRIVATE_KEY", "SECRETS_KEY"]);
+    expect(done.made).toEqual([
+      "MONGODB_ROOT_PASSWORD",
+      "MONGODB_URI",
+      "JWT_PRIVATE_KEY",
+      "SECRETS_KEY",
+      "ERASURE_KEY",
+    ]);
     const made = contents(folder);
     expect(createPrivateKey(made["JWT_PRIVATE_KEY"] ?? "").asymmetricKeyType).toBe("ed25519");
-    expect(Buffer.from(made["SECRETS_KEY"] ?? "", "base64")).toHaveLength(32);
+    for (const name of ["SECRETS_KEY", "ERASURE_KEY"]) expect(Buffer.from(made[name] ?? "", "base64")).toHaveLength(32);
+    expect(made["ERASURE_KEY"]).not.toBe(made["SECRETS_KEY"]);
     expect(done.empty.map((name) => made[name])).toEqual(done.empty.map(() => ""));
   });
 
@@ -116,6 +123,18 @@ describe("npm run compose:secrets", () => {
     const folder = newFolder();
     makeSecretFiles(folder, { JWT_PRIVATE_KEY: "-----BEGIN PRIVATE KEY-----" });
     expect(contents(folder)["SECRETS_KEY"]).toBe("");
+  });
+
+  test("gives a deployment from before, whose ERASURE_KEY is empty, one, and leaves the one that erased numbers are known by", () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, "ERASURE_KEY"), "");
+    expect(makeSecretFiles(folder, { JWT_PRIVATE_KEY: "-----BEGIN PRIVATE KEY-----" }).made).toContain("ERASURE_KEY");
+    const own = contents(folder)["ERASURE_KEY"];
+    expect(makeSecretFiles(folder, {}).made).not.toContain("ERASURE_KEY");
+    expect(contents(folder)["ERASURE_KEY"]).toBe(own);
+    const theirs = newFolder();
+    makeSecretFiles(theirs, { ERASURE_KEY: "from-env" });
+    expect(contents(theirs)["ERASURE_KEY"]).toBe("from-env");
   });
 });
 

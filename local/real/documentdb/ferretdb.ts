@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import { isAlive, readPid } from "../cache-folder.ts";
 import { PROGRAM_ENV } from "../../harness/program.ts";
-import { mustRun, tailOf } from "../machine.ts";
+import { mustDownload, tailOf } from "../machine.ts";
 import { PartError } from "../part.ts";
 
 /** FerretDB speaks MongoDB's wire protocol in front of PostgreSQL with documentdb. */
@@ -24,7 +24,7 @@ export const isBuilt = (folder: string): boolean => existsSync(binary(folder));
 export async function buildFerretdb(folder: string): Promise<void> {
   const go = join(folder, "go");
   const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: join(folder, "bin") };
-  await mustRun("go", ["install", MODULE], {
+  await mustDownload("go", ["install", MODULE], {
     purpose: `FerretDB ${FERRETDB_VERSION} could not be built (is the Go module proxy within reach?)`,
     log: join(folder, "logs", "go.log"),
     limitMs: BUILD_MS,

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PROGRAM_ENV } from "../../harness/program.ts";
-import { mustRun, program } from "../machine.ts";
+import { mustDownload, program } from "../machine.ts";
 import type { Part } from "../part.ts";
 
 /** Both know Kubernetes' own schemas, so nothing is asked of a cluster or of the network. */
@@ -19,7 +19,7 @@ async function build(folder: string): Promise<void> {
   const go = join(folder, "go");
   const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: bin(folder) };
   for (const module of MODULES)
-    await mustRun("go", ["install", module], {
+    await mustDownload("go", ["install", module], {
       purpose: `${module} could not be built (is the Go module proxy within reach?)`,
       log: join(folder, "logs", "go.log"),
       limitMs: BUILD_MS,

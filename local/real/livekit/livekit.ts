@@ -4,7 +4,7 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { PROGRAM_ENV } from "../../harness/program.ts";
-import { mustRun, program, tailOf } from "../machine.ts";
+import { mustDownload, program, tailOf } from "../machine.ts";
 import { isAlive, readPid } from "../cache-folder.ts";
 import { PartError, type Part, type Running } from "../part.ts";
 
@@ -47,7 +47,7 @@ logging: {level: info, json: true}
 async function build(folder: string): Promise<void> {
   const go = join(folder, "go");
   const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: join(folder, "bin") };
-  await mustRun("go", ["install", MODULE], {
+  await mustDownload("go", ["install", MODULE], {
     purpose: `livekit-server ${LIVEKIT_VERSION} could not be built (is the Go module proxy within reach?)`,
     log: join(folder, "logs", "go.log"),
     limitMs: BUILD_MS,

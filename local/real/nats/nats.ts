@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PROGRAM_ENV } from "../../harness/program.ts";
 import { NATS_PROGRAM_VARIABLE, NATS_TLS_VARIABLE, tlsFilesIn } from "../../tools/stack/split-bus.ts";
-import { mustRun, program } from "../machine.ts";
+import { mustDownload, mustRun, program } from "../machine.ts";
 import type { Part, Running } from "../part.ts";
 
 /** The newest nats-server when this was written; Debian 12 has 2.9. */
@@ -22,7 +22,7 @@ const commandLine = (folder: string): string => join(folder, "bin", "nats");
 async function build(folder: string, module: string): Promise<void> {
   const go = join(folder, "go");
   const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: join(folder, "bin") };
-  await mustRun("go", ["install", module], {
+  await mustDownload("go", ["install", module], {
     purpose: `${module} could not be built (is the Go module proxy within reach?)`,
     log: join(folder, "logs", "go.log"),
     limitMs: BUILD_MS,

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../tools/stack/project-root.ts";
-import { mustRun, program } from "../machine.ts";
+import { mustDownload, mustRun, program } from "../machine.ts";
 import type { Part } from "../part.ts";
 
 /** The official Go library has no newer version. */
@@ -29,7 +29,7 @@ async function install(folder: string): Promise<void> {
   await mustRun(join(pythonOf(folder), "bin", "pip"), pinned, work(unreached("pypi.org")));
   mkdirSync(goOf(folder));
   writeFileSync(join(goOf(folder), "go.mod"), "module receivers\n\ngo 1.21\n");
-  await mustRun("go", ["-C", goOf(folder), "get", GO_MODULE], work(unreached("proxy.golang.org")));
+  await mustDownload("go", ["-C", goOf(folder), "get", GO_MODULE], work(unreached("proxy.golang.org")));
   writeFileSync(join(folder, READY), wanted());
 }
 

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { cacheFolder, lockFolder } from "../../../local/real/cache-folder.ts";
-import { mustRun, program } from "../../../local/real/machine.ts";
+import { mustDownload, mustRun, program } from "../../../local/real/machine.ts";
 import { PartError, type Part } from "../../../local/real/part.ts";
 import { missingFor, PARTS } from "../../../local/real/parts.ts";
 import { ROOT } from "../../../local/tools/stack/project-root.ts";
@@ -83,6 +83,19 @@ describe("a part", () => {
     await expect(failing).rejects.toThrow(
       `It could not be had: sh ended with status 7. The end of ${log}:\nnot within reach`,
     );
+  });
+  test("a download that fails is tried again, three times in all", async () => {
+    const work = (name: string) => ({
+      purpose: "It could not be had",
+      log: join(folder, "logs", `${name}.log`),
+      limitMs: 10_000,
+    });
+    const until = (tries: number, name: string): string =>
+      `n=$(cat ${name} 2>/dev/null || echo 0); n=$((n + 1)); echo $n > ${name}; test $n -ge ${tries}`;
+    await mustDownload("sh", ["-c", until(3, "third")], work("third"));
+    expect(readFileSync(join(folder, "logs", "third"), "utf8").trim()).toBe("3");
+    await expect(mustDownload("sh", ["-c", until(4, "fourth")], work("fourth"))).rejects.toThrow("ended with status 1");
+    expect(readFileSync(join(folder, "logs", "fourth"), "utf8").trim()).toBe("3");
   });
 });
 
