@@ -1,5 +1,6 @@
 import type { Model } from "mongoose";
 import type { ServiceDeps } from "../../shared/bus/bus.ts";
+import { RESTORED } from "../../shared/contracts/records/lead.ts";
 import { remembered } from "../../shared/metrics/remembered.ts";
 import type { LeadDoc } from "./leads.model.ts";
 
@@ -7,10 +8,13 @@ import type { LeadDoc } from "./leads.model.ts";
 const MOST_COUNTED = 100_000;
 const READ_EVERY_MS = 15_000;
 
-/** States of leads that are not finished, each by an index of its own. */
+const PARKED = { "faults.parked_at": { $gt: new Date(0) } };
+
+/** States of leads that are not finished, each by an index. */
 const FILTERS: Readonly<Record<string, Record<string, unknown>>> = {
   ...Object.fromEntries(["BACKLOG", "RETRY", "PROCESSING"].map((status) => [status, { status }])),
-  parked: { "faults.parked_at": { $gt: new Date(0) } },
+  parked: PARKED,
+  restored: { ...PARKED, "faults.code": RESTORED },
 };
 
 /** The model, whose leads that are not finished are counted when the metrics are asked for. */

@@ -18,9 +18,9 @@ export const CALL_METRICS = {
     kind: "gauge",
     unit: "leads",
     about:
-      "Leads that are not finished, by state; read every 15 s at most, counted to 100,000. Every process of the service tells the same",
+      "Leads that are not finished, by state; restored: those of the parked that wait since a restore. Read every 15 s at most, counted to 100,000. Every process of the service tells the same",
     by: ["leads"],
-    labels: { state: ["BACKLOG", "RETRY", "PROCESSING", "parked"] },
+    labels: { state: ["BACKLOG", "RETRY", "PROCESSING", "parked", "restored"] },
   },
   callagent_leads_finished_total: {
     kind: "counter",

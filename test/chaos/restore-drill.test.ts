@@ -16,7 +16,11 @@ let product: Product;
 let pusher: Pusher;
 let client: MongoClient;
 beforeAll(async () => {
-  product = await startProduct({ timeScale: 20, env: { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500" } });
+  product = await startProduct({
+    timeScale: 20,
+    metricsPort: 0,
+    env: { LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500" },
+  });
   pusher = await startPushing(product);
   client = await MongoClient.connect(product.stack.mongoUri);
 }, START_MS);
@@ -84,6 +88,9 @@ test(
     await until("the services", async () =>
       (await fetch(`${product.stack.httpUrl}/health/ready`).catch(() => null))?.ok === true ? true : undefined,
     );
+    // what CallagentRestoreUnfinished (deploy/observability/alerts.yml) is raised by
+    const metrics = await fetch(`${product.stack.metricsUrls["services"]}/metrics`);
+    expect(await metrics.text()).toContain(`callagent_leads{state="restored",process="all"} ${unfinished}\n`);
     await product.admin.ask("POST", "/deployment/resume");
 
     const fresh = await push(20, 2);
