@@ -1290,6 +1290,50 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/retention": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read how long the records of a reseller are kept, and what its last run ended
+         * @description Roles: admin, reseller.
+         */
+        readonly get: operations["leads.getRetention"];
+        /**
+         * Set how long the records of a reseller are kept, as a whole: what is older ends, from now on once a day
+         * @description Roles: admin, reseller.
+         */
+        readonly put: operations["leads.setRetention"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/retention/dry-run": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Count what would end now, with the periods you send or else with those that are set; nothing ends
+         * @description Roles: admin, reseller. Costs 500 units of the allowance of a minute.
+         */
+        readonly post: operations["leads.dryRunRetention"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export interface webhooks {
     readonly "lead.finished": {
@@ -5875,6 +5919,209 @@ export interface components {
              * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
              */
             readonly next_cursor: string | null;
+        };
+        /** @description How long the records of a reseller and its merchants are kept. Where nothing is set, nothing ends. */
+        readonly Retention: {
+            /**
+             * @description The reseller.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
+            readonly reseller_id: string;
+            /**
+             * @description Days after which recordings end, counted from the end of the lead, 1 to 3650; null: never.
+             * @example 30
+             */
+            readonly recordings_days: number | null;
+            /**
+             * @description Days after which what was said ends, counted from the end of the lead, 1 to 3650; null: never.
+             * @example 90
+             */
+            readonly transcripts_days: number | null;
+            /**
+             * @description Days after which deliveries of webhooks end, counted from the end of the lead, 1 to 3650; null: never.
+             * @example 30
+             */
+            readonly deliveries_days: number | null;
+            /**
+             * @description Days after which leads end, with all that belongs to them, counted from the end of the lead, 8 to 3650; null: never.
+             * @example 365
+             */
+            readonly leads_days: number | null;
+            /** @description Who set it last; null: nobody. */
+            readonly set_by: {
+                /**
+                 * @description - `user`: A person who logged in.
+                 *     - `s2s`: A server-to-server token.
+                 * @enum {string}
+                 */
+                readonly kind: "user" | "s2s";
+                /**
+                 * @description Id of the person or token.
+                 * @example 5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170
+                 */
+                readonly id: string;
+                /** @description The role at that time. */
+                readonly role: components["schemas"]["Role"];
+            } | null;
+            /**
+             * Format: date-time
+             * @description When it was set last; null: never.
+             * @example 2026-11-21T09:30:00.000Z
+             */
+            readonly updated_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the next run begins, or goes on; null: nothing is set.
+             * @example 2026-11-21T09:30:00.000Z
+             */
+            readonly next_run_at: string | null;
+            /** @description The run under way, or the last one; null: there was none since it was set. */
+            readonly last_run: {
+                /**
+                 * Format: date-time
+                 * @description When it began. Ages count up to then.
+                 * @example 2026-03-02T09:00:01.200Z
+                 */
+                readonly started_at: string;
+                /**
+                 * Format: date-time
+                 * @description When it was done; null: it is under way.
+                 */
+                readonly finished_at: string | null;
+                /**
+                 * @description Leads that are old enough, but whose call, report or delivery was still under way; the next run looks at them again.
+                 * @example 0
+                 */
+                readonly waiting: number;
+                /** @description What ended, by kind. */
+                readonly ended: {
+                    /**
+                     * @description Recordings that were deleted.
+                     * @example 12
+                     */
+                    readonly recordings: number;
+                    /**
+                     * @description Leads whose transcript, variables and summary ended.
+                     * @example 12
+                     */
+                    readonly transcripts: number;
+                    /**
+                     * @description Deliveries that were deleted, or whose words were taken out.
+                     * @example 12
+                     */
+                    readonly deliveries: number;
+                    /**
+                     * @description Calls that were deleted with their leads.
+                     * @example 12
+                     */
+                    readonly calls: number;
+                    /**
+                     * @description Conversations that were deleted.
+                     * @example 12
+                     */
+                    readonly conversation_sessions: number;
+                    /**
+                     * @description Leads that were deleted.
+                     * @example 12
+                     */
+                    readonly leads: number;
+                };
+            } | null;
+        };
+        readonly LeadsSetRetentionRequest: {
+            /**
+             * @description Whose records. Left out: the asker's own; an admin names one.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
+            readonly reseller_id?: string;
+            /**
+             * @description Days after which recordings end, counted from the end of the lead, 1 to 3650; null: never.
+             * @example 30
+             */
+            readonly recordings_days?: number | null;
+            /**
+             * @description Days after which what was said ends, counted from the end of the lead, 1 to 3650; null: never.
+             * @example 90
+             */
+            readonly transcripts_days?: number | null;
+            /**
+             * @description Days after which deliveries of webhooks end, counted from the end of the lead, 1 to 3650; null: never.
+             * @example 30
+             */
+            readonly deliveries_days?: number | null;
+            /**
+             * @description Days after which leads end, with all that belongs to them, counted from the end of the lead, 8 to 3650; null: never.
+             * @example 365
+             */
+            readonly leads_days?: number | null;
+        };
+        readonly LeadsDryRunRetentionRequest: {
+            /**
+             * @description Whose records. Left out: the asker's own; an admin names one.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
+            readonly reseller_id?: string;
+            /**
+             * @description Days after which recordings end, counted from the end of the lead, 1 to 3650; null: never.
+             * @example 30
+             */
+            readonly recordings_days?: number | null;
+            /**
+             * @description Days after which what was said ends, counted from the end of the lead, 1 to 3650; null: never.
+             * @example 90
+             */
+            readonly transcripts_days?: number | null;
+            /**
+             * @description Days after which deliveries of webhooks end, counted from the end of the lead, 1 to 3650; null: never.
+             * @example 30
+             */
+            readonly deliveries_days?: number | null;
+            /**
+             * @description Days after which leads end, with all that belongs to them, counted from the end of the lead, 8 to 3650; null: never.
+             * @example 365
+             */
+            readonly leads_days?: number | null;
+        };
+        readonly LeadsDryRunRetentionResponse: {
+            /**
+             * @description The reseller.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
+            readonly reseller_id: string;
+            /** @description What would end now of each kind that has a period. */
+            readonly kinds: readonly {
+                /**
+                 * @description The kind.
+                 *
+                 *     - `recordings`: Recordings of calls, in the folder and the bucket.
+                 *     - `transcripts`: What was said: transcript, variables and summary of a lead, also in its reports. The lead, its outcome and its scores stay.
+                 *     - `deliveries`: Deliveries of webhooks, those of endpoints too.
+                 *     - `leads`: Leads with all that belongs to them, calls included.
+                 * @enum {string}
+                 */
+                readonly kind: "recordings" | "transcripts" | "deliveries" | "leads";
+                /**
+                 * @description The period, days.
+                 * @example 30
+                 */
+                readonly days: number;
+                /**
+                 * Format: date-time
+                 * @description What belongs to leads that ended before then would end.
+                 * @example 2026-11-21T09:30:00.000Z
+                 */
+                readonly before: string;
+                /**
+                 * @description Leads of which something of this kind may be left, counted up to 100000.
+                 * @example 0
+                 */
+                readonly leads: number;
+                /**
+                 * @description true: there are more than were counted.
+                 * @example false
+                 */
+                readonly more: boolean;
+            }[];
         };
         /** @description One side's contribution to a conversation. */
         readonly Turn: {
@@ -10553,6 +10800,104 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.getRetention": {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Whose records. Left out: the asker's own; an admin names one. */
+                readonly reseller_id?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Retention"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.setRetention": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LeadsSetRetentionRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Retention"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.dryRunRetention": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LeadsDryRunRetentionRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsDryRunRetentionResponse"];
                 };
             };
             /** @description A failure */

@@ -37,6 +37,7 @@ export default service("auth", (deps) => {
       ...userActions(deps, users, passwords, audit, issuers),
       ...userUpdateActions(deps, users, passwords, audit, issuers),
       record: (entry) => audit.record(entry),
+      recordRun: (entry) => audit.recordRun(entry),
       listAudit: (asked) => audit.list(asked),
     },
     started: () => ensureFirstAdmin(deps, users, passwords),

@@ -91,6 +91,7 @@ export default service(
         },
         alive: ({ call_ref }) => ({ alive: conversations.has(call_ref) }),
         eraseNumber: ({ lead_ids }) => sessions.erase(lead_ids),
+        endRecords: ({ lead_ids }) => sessions.end(lead_ids),
         salvage: async ({ call_ref }) => ({ talk: recoveredFacts(await sessions.find(call_ref)) }),
       },
       events: {

@@ -267,6 +267,11 @@ leadSchema.index({ reseller_id: 1, merchant_id: 1 }, { name: "unfinished_of_owne
 leadSchema.index({ template_id: 1, created_at: 1 }, { name: "unfinished_by_template", ...unfinished }); // 0.2.0 expires by it
 // The lead that expires first of each template is one step away, and leads that don't expire come last.
 leadSchema.index({ template_id: 1, expiry_from: 1 }, { name: "expiry_by_template", ...unfinished });
+// Retention reads the leads of a reseller in the order of their ends.
+leadSchema.index(
+  { reseller_id: 1, finished_at: 1, _id: 1 },
+  { name: "ended_of_reseller", partialFilterExpression: { finished_at: { $gte: new Date(0) } } },
+);
 leadSchema.index({ call_id: 1 }, { name: "by_call", ...whenText("call_id") });
 
 // Lists: newest first within a scope. Ids of merchants and templates, request ids and phone numbers are selective by themselves; words are not, and have an index

@@ -3,7 +3,7 @@ import { abortLeads } from "./abort.ts";
 import { annotateLead } from "./attempts/annotation.ts";
 import { claimMany, drop, receive, release, renewLease, settle } from "./attempts/attempt-transitions.ts";
 import type { LeadDeps } from "./deps.ts";
-import { erasurePart } from "./erasure/erasure-part.ts";
+import { erasurePart, type ErasurePart } from "./erasure/erasure-part.ts";
 import { eventPart } from "./events/event-part.ts";
 import { measured } from "./lead-metrics.ts";
 import { leadSchema } from "./leads.model.ts";
@@ -17,6 +17,7 @@ import { push, pushMany } from "./push/push.ts";
 import { callByDoor } from "./sessions/door-session.ts";
 import { joinByLink, makeJoinLink, type LinkDeps } from "./sessions/join-link.ts";
 import { joinSession, speakInSession } from "./sessions/join-session.ts";
+import { retentionPart, type RetentionPart } from "./retention/retention-part.ts";
 import { agingTemplates, dueLeads, dueQueues, expireLeads, inFlight, requeue } from "./queues/due-queues.ts";
 import { queuesRepository } from "./queues/queues.repository.ts";
 import { startSweeps, type Sweeps } from "./sweeps.ts";
@@ -28,7 +29,7 @@ export default service(
     const model = measured(service, service.store().model("leads", leadSchema));
     const queues = queuesRepository(model);
     const events = eventPart(service, model);
-    const erasures = erasurePart(service, model, events.events);
+    const ends = { erasures: erasurePart(service, model, events.events), retention: retentionPart(service, model) };
     let sweeps: Sweeps | null = null;
     /** Codes of faults that are over. */
     const over = new Set<string>();
@@ -77,11 +78,11 @@ export default service(
         reachable: () => queries.reachable(deps),
         ...attemptActions(deps),
         ...events.actions(deps.leads),
-        ...erasures.actions(() => sweeps?.erasures),
+        ...endActions(ends, () => sweeps),
       },
       events: events.hears(() => sweeps),
       async started() {
-        sweeps = startSweeps(deps, queues, over, events, erasures);
+        sweeps = startSweeps(deps, queues, over, events, ends);
       },
       async stopped() {
         await sweeps?.stop();
@@ -91,6 +92,18 @@ export default service(
   },
   { listens: ["events.owed", "events.published"] },
 );
+
+/** What ends records: on demand, or by their age. */
+interface Ends {
+  erasures: ErasurePart;
+  retention: RetentionPart;
+}
+
+/** The actions of what ends records. */
+const endActions = ({ erasures, retention }: Ends, sweeps: () => Sweeps | null) => ({
+  ...erasures.actions(() => sweeps()?.erasures),
+  ...retention.actions(() => sweeps()?.retention),
+});
 
 /** The actions of attempts, from their claim on. */
 const attemptActions = (

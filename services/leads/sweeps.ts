@@ -12,6 +12,7 @@ import { enqueueOwedEvents } from "./owed-events.ts";
 import { wakeParked } from "./parked-leads.ts";
 import { giveMissingQueues } from "./queues/due-queues.ts";
 import type { QueuesRepository } from "./queues/queues.repository.ts";
+import type { RetentionPart } from "./retention/retention-part.ts";
 import { expireUnjoined } from "./sessions/join-session.ts";
 
 /** The sweeps of the leads service, which run until they are stopped; those that are asked for in between by name. */
@@ -21,6 +22,7 @@ export interface Sweeps {
   events: Loop;
   feed: Loop | null;
   erasures: Loop;
+  retention: Loop;
   stop(): Promise<void>;
 }
 
@@ -30,7 +32,7 @@ export function startSweeps(
   queues: QueuesRepository,
   over: Set<string>,
   { publisher, feed }: Pick<EventPart, "publisher" | "feed">,
-  erasures: Pick<ErasurePart, "pass">,
+  { erasures, retention }: { erasures: Pick<ErasurePart, "pass">; retention: Pick<RetentionPart, "pass"> },
 ): Sweeps {
   const { clock, env, log, storeClock } = deps;
   const loops: Loop[] = [];
@@ -55,6 +57,7 @@ export function startSweeps(
     callEnds: start("call ends", () => tellOwedCallEnds(deps)),
     events: start("events", () => publisher.pass(), PUBLISH_GAP_MS),
     erasures: start("erasures", () => erasures.pass(deps)),
+    retention: start("retention", () => retention.pass(deps)),
     feed: feed && start("jetstream", () => feed.pass(), FEED_GAP_MS),
   };
   start("lost leases", () => recoverExpiredLeases(deps));

@@ -14,6 +14,7 @@ import {
   type DeliveryDoc,
 } from "./deliveries/deliveries.model.ts";
 import { deliveriesRepository } from "./deliveries/deliveries.repository.ts";
+import { endDeliveries } from "./deliveries/end-deliveries.ts";
 import { eraseDeliveries } from "./deliveries/erase-deliveries.ts";
 import { DeliveryPass, startPasses } from "./deliveries/delivery-pass.ts";
 import { endpointPart } from "./endpoints/endpoint-part.ts";
@@ -83,6 +84,7 @@ export default service(
         secret: (params, { bus }) => readSecret(deps, bus, secrets, params),
         rotateSecret: (params, { bus }) => rotateSecret(service, bus, secrets, params),
         eraseNumber: (params) => eraseDeliveries([deliveries, endpoints.deliveries], params),
+        endRecords: (params) => endDeliveries([deliveries, endpoints.deliveries], params),
         ...endpoints.actions,
       },
       events: { "events.published": () => endpoints.follow() },

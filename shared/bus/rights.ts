@@ -27,6 +27,7 @@ const CALLERS: Callers = {
     deleteUser: ["gateway"],
     identify: ["gateway"],
     record: ["blacklist", "config", "leads", "merchants", "numbers", "webhook"],
+    recordRun: ["leads"],
     listAudit: ["gateway"],
   },
   blacklist: {
@@ -78,6 +79,7 @@ const CALLERS: Callers = {
     salvage: ["dialer"],
     turn: ["dialer"],
     eraseNumber: ["leads"],
+    endRecords: ["leads"],
   },
   dialer: {
     dialMany: ["scheduler"],
@@ -101,6 +103,7 @@ const CALLERS: Callers = {
     recordingOf: ["leads"],
     history: ["leads"],
     eraseNumber: ["leads"],
+    endRecords: ["leads"],
   },
   gateway: {},
   leads: {
@@ -143,6 +146,9 @@ const CALLERS: Callers = {
     createErasure: ["gateway"],
     getErasure: ["gateway"],
     listErasures: ["gateway"],
+    getRetention: ["gateway"],
+    setRetention: ["gateway"],
+    dryRunRetention: ["gateway"],
   },
   merchants: {
     createReseller: ["gateway"],
@@ -204,6 +210,7 @@ const CALLERS: Callers = {
     enqueueMany: ["leads"],
     deliveries: ["gateway", "leads"],
     eraseNumber: ["leads"],
+    endRecords: ["leads"],
   },
 };
 

@@ -16,7 +16,7 @@ import {
   valued,
   type Static,
 } from "./define.ts";
-import { AuditAction, auditList, MAX_DETAILS } from "./requests/audit-requests.ts";
+import { AuditAction, auditList, MAX_DETAILS, RunDetails } from "./requests/audit-requests.ts";
 import { AskerKind, By, Count, NextCursor, OwnerFilter, PageParams, RoleEnum, Stamps } from "./records/identity.ts";
 
 /** Id of a token, as an example. */
@@ -277,6 +277,18 @@ export const auth = {
         details: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { maxProperties: MAX_DETAILS })),
       }),
       Nothing,
+    ),
+    /** Internal: writes an entry of what a service did by itself, as a person had set it up: `actor` is that person. */
+    recordRun: action(
+      Strict({
+        actor: Strict({ kind: AskerKind, id: Text(64), role: RoleEnum }),
+        action: AuditAction,
+        subject: Text(200),
+        reseller_id: Text(64),
+        details: RunDetails,
+      }),
+      Nothing,
+      { since: "0.3.0" },
     ),
     /** Entries of the asker's reseller (an admin: all), newest first; `from` inclusive, `to` exclusive. */
     listAudit: action(...auditList),

@@ -1,6 +1,7 @@
 import { Json, Nothing, Nullable, Strict, Text, Type, Uuid, action, type Static, UpTo } from "./define.ts";
 import { ConversationFacts } from "./records/attempt.ts";
 import { eraseNumber } from "./requests/erasures.ts";
+import { endRecords } from "./requests/retention.ts";
 import { ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { MEDIA_SOURCES, MediaAccess, SpeakFields, SpokenStatus, Via } from "./records/session.ts";
 import { CallRef } from "./dialer.ts";
@@ -122,6 +123,8 @@ export const conversation = {
     alive: action(Strict({ call_ref: CallRef }), Type.Object({ alive: Type.Boolean() }), { since: "0.3.0" }),
     /** Internal: erases all that this service keeps of a number and of these leads (requests/erasures.ts). */
     eraseNumber: action(...eraseNumber, { timeout_ms: 15_000, since: "0.3.0" }),
+    /** Internal: ends what conversations have of a kind of these leads (requests/retention.ts). */
+    endRecords: action(...endRecords, { timeout_ms: 15_000, since: "0.3.0" }),
     /** The facts of a conversation whose node died; null: it has no turns. */
     salvage: action(Strict({ call_ref: CallRef }), Type.Object({ talk: Nullable(ConversationFacts) })),
   },

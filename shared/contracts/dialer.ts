@@ -18,6 +18,7 @@ import { CalleeCap } from "./merchants.ts";
 import { MAX_TRANSFER_NUMBERS, ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { EngineEnum } from "./records/models.ts";
 import { eraseNumber } from "./requests/erasures.ts";
+import { endRecords } from "./requests/retention.ts";
 import { inboundCallList } from "./records/inbound.ts";
 import { EXECUTION_MODES } from "./records/lead.ts";
 import { SpendCeilings, SpendRoomAsked, SpendRooms } from "./records/spend.ts";
@@ -278,6 +279,8 @@ export const dialer = {
     ),
     /** Internal: erases all that this service keeps of a number and of these leads (requests/erasures.ts). */
     eraseNumber: action(...eraseNumber, { timeout_ms: 30_000, since: "0.3.0" }),
+    /** Internal: ends what this service has of a kind of these leads (requests/retention.ts). */
+    endRecords: action(...endRecords, { timeout_ms: 30_000, since: "0.3.0" }),
     /** Internal, after the lead's scope was checked by its owner: its calls and their callbacks, oldest first; the newest 100 calls, 500 callbacks. */
     history: action(
       Strict({ lead_id: Uuid }),

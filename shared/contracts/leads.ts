@@ -4,6 +4,7 @@ import { AttemptFacts, CostItem, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./records/recording-states.ts";
 import { erasureList, newErasure, oneErasure } from "./requests/erasures.ts";
+import { newRetention, oneRetention, retentionDryRun } from "./requests/retention.ts";
 import { By } from "./records/identity.ts";
 import { Explanation } from "./records/explanation.ts";
 import { AttemptPlan, ClaimedLead, DueLead, LeadRecord, LeadStatusEnum, QueueHead } from "./records/lead.ts";
@@ -231,6 +232,12 @@ export const leads = {
     /** ERASURE_NOT_FOUND where it is unknown or foreign. */
     getErasure: action(...oneErasure, { since: "0.3.0" }),
     listErasures: action(...erasureList, { since: "0.3.0" }),
+    /** How long the records of a reseller are kept. FORBIDDEN, RESELLER_NOT_FOUND. */
+    getRetention: action(...oneRetention, { since: "0.3.0" }),
+    /** Sets it as a whole; the first run begins at once. VALIDATION_FAILED: something would outlive its lead. FORBIDDEN, RESELLER_NOT_FOUND. */
+    setRetention: action(...newRetention, { since: "0.3.0" }),
+    /** What would end now, with the periods given or else with those that are set; changes nothing. VALIDATION_FAILED, FORBIDDEN, RESELLER_NOT_FOUND. */
+    dryRunRetention: action(...retentionDryRun, { timeout_ms: 20_000, since: "0.3.0" }),
     /** Internal: facts that come early or late (call id, cost, times); never touches status. */
     annotate: action(
       Strict({

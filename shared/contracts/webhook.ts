@@ -16,6 +16,7 @@ import {
 } from "./define.ts";
 import { DeliveryStateEnum, DeliveryTry } from "./webhooks/delivery.ts";
 import { eraseNumber } from "./requests/erasures.ts";
+import { endRecords } from "./requests/retention.ts";
 import { By, Count, NextCursor, Owner, OwnerFilter, PageParams } from "./records/identity.ts";
 import {
   EndpointChange,
@@ -187,6 +188,8 @@ export const webhook = {
     dropEndpoints: action(Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }), Nothing, SINCE),
     /** Internal: erases what deliveries of these leads say of a person (requests/erasures.ts). */
     eraseNumber: action(...eraseNumber, { timeout_ms: 15_000, ...SINCE }),
+    /** Internal: ends what deliveries have of a kind of these leads (requests/retention.ts). */
+    endRecords: action(...endRecords, { timeout_ms: 15_000, ...SINCE }),
   },
   events: {},
 };

@@ -1,5 +1,6 @@
 import { OUTCOME_WORDS } from "../contracts/records/attempt.ts";
 import { PROVIDERS } from "../contracts/records/configuration.ts";
+import { ENDED_KINDS } from "../contracts/requests/retention.ts";
 import { GATES } from "../contracts/records/explanation.ts";
 import { CATALOGUE } from "../errors.ts";
 import type { Metric } from "./metric.ts";
@@ -28,6 +29,13 @@ export const CALL_METRICS = {
     about: "Leads that reached FINISHED, by outcome; other: a word of a template",
     by: ["leads"],
     labels: { outcome: OUTCOME_WORDS },
+  },
+  callagent_retention_ended_total: {
+    kind: "counter",
+    unit: "records",
+    about: "Records that ended because they were older than their reseller keeps them, by kind",
+    by: ["leads"],
+    labels: { kind: ENDED_KINDS },
   },
   callagent_leases_lapsed_total: {
     kind: "counter",

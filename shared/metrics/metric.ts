@@ -8,6 +8,7 @@ const UNITS = [
   "requests",
   "reads",
   "leads",
+  "records",
   "queues",
   "calls",
   "permits",

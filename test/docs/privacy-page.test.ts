@@ -14,7 +14,8 @@ interface Told {
 /** Rows of the page's table, by the names of their collections. */
 function toldIn(page: string): Map<string, Told> {
   const told = new Map<string, Told>();
-  for (const line of page.split("\n").filter((row) => row.startsWith("| `"))) {
+  const [, table = ""] = page.split("| collection |");
+  for (const line of (table.split("\n\n")[0] ?? "").split("\n").filter((row) => row.startsWith("| `"))) {
     const [names = "", of_person = "", eraser = ""] = line
       .split("|")
       .slice(1)
@@ -52,7 +53,7 @@ test("every collection is told, with who erases it or why nobody has to", () => 
 
 test("a collection that was forgotten is found, and so is an eraser that there is not", () => {
   const table =
-    "| `calls` | number | dialer | no |\n| `audit` | the number | auth | no |\n| `numbers` | number | - | no |";
+    "| collection |\n|---|\n| `calls` | number | dialer | no |\n| `audit` | the number | auth | no |\n| `numbers` | number | - | no |";
   const some = new Map([
     ["calls", "dialer"],
     ["audit", "auth"],

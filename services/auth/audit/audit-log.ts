@@ -15,6 +15,8 @@ type Entry = ParamsOf<"auth.record">;
 export interface AuditLog {
   /** Writes an entry; throws what the store throws. */
   record(entry: Entry): Promise<Record<string, never>>;
+  /** Writes an entry of what a service did by itself, as a person had set it up. */
+  recordRun(entry: ParamsOf<"auth.recordRun">): Promise<Record<string, never>>;
   /** Writes an entry of something that was done already: a failure is logged and undoes nothing. */
   note(entry: Entry): Promise<void>;
   list(asked: ParamsOf<"auth.listAudit">): Promise<ResultOf<"auth.listAudit">>;
@@ -34,28 +36,20 @@ function boundedDetails(details: Record<string, unknown>): Record<string, unknow
 
 /** The audit log over its repository. */
 export function auditLog(deps: Pick<ServiceDeps, "clock" | "ids" | "log">, audit: AuditRepository): AuditLog {
-  const record = async ({
-    by,
-    action,
-    subject,
-    reseller_id,
-    merchant_id,
-    details,
-  }: Entry): Promise<Record<string, never>> => {
+  const write = async ({ details, ...entry }: Omit<AuditDoc, "_id" | "created_at">): Promise<Record<string, never>> => {
     await audit.add({
       _id: deps.ids.uuid(),
-      actor: { kind: by.kind, id: by.id, role: by.role },
-      action,
-      subject,
-      reseller_id,
-      merchant_id,
-      details: boundedDetails(details ?? {}),
+      ...entry,
+      details: boundedDetails(details),
       created_at: deps.clock.now(),
     });
     return {};
   };
+  const record = ({ by: { kind, id, role }, details = {}, ...entry }: Entry): Promise<Record<string, never>> =>
+    write({ ...entry, actor: { kind, id, role }, details });
   return {
     record,
+    recordRun: (entry) => write({ ...entry, merchant_id: null }),
     note: async (entry) => {
       await record(entry).catch((error: unknown) => {
         deps.log.error(

@@ -77,6 +77,12 @@ const tokens = (model: Model<SessionDoc>) => ({
     ),
 });
 
+/** Deletes the sessions of leads, which are found by their ids: those begin with the lead's. */
+async function removeOf(model: Model<SessionDoc>, lead_ids: readonly string[]): Promise<number> {
+  const of = await Promise.all(lead_ids.map((lead_id) => model.deleteMany({ _id: idsOfLead(lead_id) })));
+  return of.reduce((sum, { deletedCount }) => sum + deletedCount, 0);
+}
+
 /** The sessions' documents. Every transition is one guarded write. */
 export const sessionsRepository = (model: Model<SessionDoc>) => ({
   ...tokens(model),
@@ -125,12 +131,17 @@ export const sessionsRepository = (model: Model<SessionDoc>) => ({
       },
     );
   },
-  /** Deletes the sessions of leads that are over, which are found by their ids: those begin with the lead's. */
-  async erase(lead_ids: readonly string[]): Promise<ResultOf<"conversation.eraseNumber">> {
-    const of = await Promise.all(lead_ids.map((lead_id) => model.deleteMany({ _id: idsOfLead(lead_id) })));
-    const conversation_sessions = of.reduce((sum, { deletedCount }) => sum + deletedCount, 0);
-    return { erased: { conversation_sessions }, waiting: [], pending: false };
-  },
+  /** Deletes the sessions of leads that are over. */
+  erase: async (lead_ids: readonly string[]): Promise<ResultOf<"conversation.eraseNumber">> => ({
+    erased: { conversation_sessions: await removeOf(model, lead_ids) },
+    waiting: [],
+    pending: false,
+  }),
+  /** The same for leads that end. */
+  end: async (lead_ids: readonly string[]): Promise<ResultOf<"conversation.endRecords">> => ({
+    ended: { conversation_sessions: await removeOf(model, lead_ids) },
+    waiting: [],
+  }),
   find: async (id: string): Promise<SessionDoc | null> => inFull(await model.findOne({ _id: id }).lean<SessionDoc>()),
 });
 

@@ -23,6 +23,8 @@ export interface Calls {
   newestOfLead(lead_id: string, limit: number): Promise<CallDoc[]>;
   /** All calls of these leads. */
   ofLeads(lead_ids: readonly string[]): Promise<CallDoc[]>;
+  /** Deletes those of these calls that are over; how many. */
+  remove(refs: readonly string[]): Promise<number>;
   /** Makes a transition; null: its guard no longer holds, or the carrier's id belongs to another call. */
   apply(move: Transition): Promise<CallDoc | null>;
   /** Claims the call whose poll is due longest and keeps other nodes off until `next_due`. */
@@ -183,6 +185,10 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
     newestOfLead: (lead_id, limit) =>
       model.find({ lead_id }, { order: 0 }).sort({ claim_no: -1 }).limit(limit).lean<CallDoc[]>(),
     ofLeads: (lead_ids) => model.find({ lead_id: { $in: [...lead_ids] } }).lean<CallDoc[]>(),
+    async remove(refs) {
+      const over = { rank: RANK.ENDED, due_at: null, "recording.due_at": null };
+      return (await model.deleteMany({ _id: { $in: [...refs] }, ...over })).deletedCount;
+    },
     counted: (cap_key, since, limit, ref) => counted(model, cap_key, since, limit, ref),
     async refOfCarrier(provider, call_id) {
       const call = await model.findOne({ provider, carrier_call_id: call_id }, { _id: 1 }).lean<Pick<CallDoc, "_id">>();

@@ -7,7 +7,7 @@ import type { DialerParts } from "../deps.ts";
 type Erased = ResultOf<"dialer.eraseNumber">;
 
 /** Something of the call is still to come: its end, its price, its recording. Until then it is needed, and would come back. */
-const isUnderWay = ({ rank, state, closed_at, due_at, recording }: CallDoc): boolean =>
+export const isUnderWay = ({ rank, state, closed_at, due_at, recording }: CallDoc): boolean =>
   rank < RANK.ENDED ||
   (state === "ENDED" && closed_at === undefined) ||
   due_at !== undefined ||
@@ -26,7 +26,10 @@ const eraseCall = ({ _id, order, recording }: CallDoc): Transition => ({
 });
 
 /** Deletes the files of a call's recording, wherever they are. True: there was one. NOT_AVAILABLE where it is in a bucket that this process does not know. */
-async function deleteRecording({ stores: { local, cloud } }: DialerParts, { recording }: CallDoc): Promise<boolean> {
+export async function deleteRecording(
+  { stores: { local, cloud } }: DialerParts,
+  { recording }: CallDoc,
+): Promise<boolean> {
   if (recording?.key === undefined) return false;
   if (recording.state === "uploaded" && cloud === null)
     fail(

@@ -24,8 +24,39 @@ export const ERASURE = {
   finished_at: null,
 };
 
-/** Examples of erasures. */
+const DAYS = { recordings_days: 30, transcripts_days: 90, deliveries_days: 30, leads_days: 365 };
+const RETENTION = {
+  reseller_id: SAMPLE.reseller_id,
+  ...DAYS,
+  set_by: { kind: "user", id: SAMPLE.user_id, role: "admin" },
+  updated_at: TIME,
+  next_run_at: TIME,
+  last_run: null,
+};
+
+/** Examples of erasures and of retention. */
 export const ERASURES = {
+  "GET /retention": {
+    query: { reseller_id: SAMPLE.reseller_id },
+    response: {
+      ...RETENTION,
+      recordings_days: null,
+      transcripts_days: null,
+      deliveries_days: null,
+      leads_days: null,
+      set_by: null,
+      updated_at: null,
+      next_run_at: null,
+    },
+  },
+  "PUT /retention": { request: { reseller_id: SAMPLE.reseller_id, ...DAYS }, response: RETENTION },
+  "POST /retention/dry-run": {
+    request: { reseller_id: SAMPLE.reseller_id, recordings_days: 30 },
+    response: {
+      reseller_id: SAMPLE.reseller_id,
+      kinds: [{ kind: "recordings", days: 30, before: TIME, leads: 0, more: false }],
+    },
+  },
   "POST /erasures": {
     request: { phone_number: SAMPLE.customer, reseller_id: SAMPLE.reseller_id },
     response: ERASURE,

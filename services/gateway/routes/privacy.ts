@@ -1,7 +1,6 @@
-import { COST, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
+import { COST, OWNERS, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
 
-/** What people may ask for whom calls were about. */
-export const privacy: readonly Row[] = tagged("Erasures", [
+const erasures: readonly Row[] = tagged("Erasures", [
   row("POST", "/erasures", "leads.createErasure", WRITERS, 202, {
     summary:
       "Erase all that is known of a phone number in your scope: it is refused from the answer on, waiting leads are aborted, and the rest follows",
@@ -19,3 +18,26 @@ export const privacy: readonly Row[] = tagged("Erasures", [
     errors: ["ERASURE_NOT_FOUND"],
   }),
 ]);
+
+const RESELLER = ["RESELLER_NOT_FOUND"] as const;
+const retention: readonly Row[] = tagged("Retention", [
+  row("GET", "/retention", "leads.getRetention", OWNERS, 200, {
+    summary: "Read how long the records of a reseller are kept, and what its last run ended",
+    query: ["reseller_id"],
+    errors: RESELLER,
+  }),
+  row("PUT", "/retention", "leads.setRetention", OWNERS, 200, {
+    summary: "Set how long the records of a reseller are kept, as a whole: what is older ends, from now on once a day",
+    body: "*",
+    errors: RESELLER,
+  }),
+  row("POST", "/retention/dry-run", "leads.dryRunRetention", OWNERS, 200, {
+    summary: "Count what would end now, with the periods you send or else with those that are set; nothing ends",
+    cost: COST.sum,
+    body: "*",
+    errors: RESELLER,
+  }),
+]);
+
+/** What is kept of those whom calls were about, how long, and what they may ask for. */
+export const privacy: readonly Row[] = [...erasures, ...retention];

@@ -30,6 +30,10 @@ export interface DeliveryQueue {
   giveUp(dueBefore: Date, now: Date): Promise<number>;
   /** What the deliveries of a lead hold. */
   contentsOf(lead_id: string): Promise<DeliveryContents[]>;
+  /** Those of these leads that have some on their way. */
+  underWay(lead_ids: readonly string[]): Promise<string[]>;
+  /** Deletes those of these leads that are over; how many. */
+  removeOver(lead_ids: readonly string[]): Promise<number>;
   /** Writes other contents, all in one request. */
   rewrite(contents: readonly DeliveryContents[]): Promise<void>;
 }
@@ -75,6 +79,9 @@ export function deliveryQueue(model: Model<DeliveryDoc>): DeliveryQueue {
       return (await model.updateMany(m.filter, m.update)).modifiedCount;
     },
     contentsOf: (lead_id) => model.find({ lead_id }, { body: 1, url: 1, state: 1 }).lean<DeliveryContents[]>(),
+    underWay: (lead_ids) => model.distinct("lead_id", { lead_id: { $in: [...lead_ids] }, state: "pending" }).exec(),
+    removeOver: async (lead_ids) =>
+      (await model.deleteMany({ lead_id: { $in: [...lead_ids] }, state: { $ne: "pending" } })).deletedCount,
     rewrite: async (contents) => {
       if (contents.length === 0) return;
       await updateEach(

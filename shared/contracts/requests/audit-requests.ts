@@ -1,4 +1,17 @@
-import { described, Id, IsoTime, Json, named, Nullable, Strict, Text, Type, UpTo, type Static } from "../define.ts";
+import {
+  described,
+  Id,
+  IsoTime,
+  Json,
+  named,
+  Nullable,
+  Strict,
+  Text,
+  Type,
+  UpTo,
+  upToBytes,
+  type Static,
+} from "../define.ts";
 import { AskerKind, By, Count, NextCursor, OwnerFilter, PageParams, Period, RoleEnum } from "../records/identity.ts";
 
 /** What was done, as `<kind of thing>.<done>`: `token.issued`, `token.used`, `token.revoked`, `user.created`, `user.updated`, `user.deleted`, `lead.aborted`,
@@ -11,6 +24,11 @@ const WHAT_WAS_DONE =
 
 /** Most keys of an entry's details. */
 export const MAX_DETAILS = 50;
+/** Details of what a service did by itself. */
+export const RunDetails = Type.Record(Type.String(), Type.Unknown(), {
+  maxProperties: MAX_DETAILS,
+  ...upToBytes(4096),
+});
 
 /** An entry of the audit log: actor, action and resource, and its owner (null: none). */
 export const AuditRecord = named(

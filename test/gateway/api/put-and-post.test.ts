@@ -49,9 +49,9 @@ test("a field that POST and PUT take has the same rules in both", () => {
   expect(found.sort()).toEqual(meant.sort());
 });
 
-test("every PUT of a thing that POST makes is compared; /secrets has no POST", () => {
+test("every PUT of a thing that POST makes is compared; /secrets and /retention have no POST", () => {
   const put = ROUTES.filter((row) => row.method === "PUT").map(collectionOf);
-  expect(put.filter((path) => !pairs.some((pair) => pair.path === path))).toEqual(["/secrets"]);
+  expect(put.filter((path) => !pairs.some((pair) => pair.path === path))).toEqual(["/secrets", "/retention"]);
   for (const { post, put: changed } of pairs)
     expect(Object.keys(changed).filter((name) => name in post).length).toBeGreaterThan(0);
 });

@@ -1,0 +1,158 @@
+import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
+import {
+  ENDED_KINDS,
+  LEADS_PER_END,
+  RETENTION_KINDS,
+  type EndedCounts,
+  type RetentionKind,
+} from "../../../shared/contracts/requests/retention.ts";
+import { errorForLog } from "../../../shared/process/log.ts";
+import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
+import type { LeadsRepository } from "../leads.repository.ts";
+import { endRecording, endTranscript } from "../rules/lead-retention.ts";
+import { owesNothing, type AgedLeads } from "./aged-leads.ts";
+import { daysOf, type RetentionDoc, type RetentionRun } from "./retentions.model.ts";
+import type { Retentions } from "./retentions.repository.ts";
+
+/** A process that does not say how far it is within this counts as gone. */
+const TURN_MS = 120_000;
+/** From one run of a reseller to the next. */
+const RUN_EVERY_SECONDS = 86_400;
+/** Batches of one turn: then the other resellers' runs have theirs. */
+const BATCHES_PER_TURN = 40;
+const SECONDS_PER_DAY = 86_400;
+
+/** Before every lead; the index has no others. */
+export const BEGINNING = new Date(0);
+
+/** What belongs to leads that ended before then is older than so many days. */
+export const beforeWhen = (now: Date, days: number): Date => plusSeconds(now, -days * SECONDS_PER_DAY);
+
+/** What a run needs. */
+export interface RetentionDeps extends Pick<ServiceDeps, "bus" | "clock" | "log" | "metrics"> {
+  leads: Pick<LeadsRepository, "transitionMany">;
+  retentions: Retentions;
+  aged: AgedLeads;
+}
+
+type Order = ParamsOf<"dialer.endRecords">;
+type Answer = ResultOf<"dialer.endRecords">;
+
+const DIALER = (bus: Bus, order: Order): Promise<Answer> => bus.call("dialer.endRecords", order);
+const WEBHOOK = (bus: Bus, order: Order): Promise<Answer> => bus.call("webhook.endRecords", order);
+const CONVERSATION = (bus: Bus, order: Order): Promise<Answer> => bus.call("conversation.endRecords", order);
+/** The services beside this one that keep something of a kind, in the order in which they are asked. */
+const HOLDERS: Record<RetentionKind, readonly ((bus: Bus, order: Order) => Promise<Answer>)[]> = {
+  recordings: [DIALER],
+  transcripts: [WEBHOOK, CONVERSATION],
+  deliveries: [WEBHOOK],
+  leads: [DIALER, WEBHOOK, CONVERSATION],
+};
+
+const plus = (a: EndedCounts, b: EndedCounts): EndedCounts => {
+  const sum: EndedCounts = { ...a };
+  for (const kind of ENDED_KINDS) if (b[kind]) sum[kind] = (sum[kind] ?? 0) + b[kind];
+  return sum;
+};
+
+/** What this service itself has of the kind. */
+async function endOwn({ aged, clock, leads }: RetentionDeps, kind: RetentionKind, ids: string[]): Promise<EndedCounts> {
+  if (kind === "deliveries") return {};
+  if (kind === "leads") return { leads: await aged.remove(ids) };
+  const now = clock.now();
+  const transition = (id: string) => (kind === "recordings" ? endRecording(id) : endTranscript(id, now));
+  const made = await leads.transitionMany(ids.map(transition));
+  return kind === "recordings" ? {} : { transcripts: made.filter((lead) => lead !== null).length };
+}
+
+/** Ends what the next leads have of the run's kind; null: there are no more. Those of which something is under way stay as they are. */
+async function endBatch(deps: RetentionDeps, { _id }: RetentionDoc, run: RetentionRun, before: Date) {
+  const batch = await deps.aged.next(_id, run.after, before, LEADS_PER_END);
+  const last = batch.at(-1);
+  if (last === undefined) return null;
+  let lead_ids = batch.filter(owesNothing).map((lead) => lead._id);
+  let ended: EndedCounts = {};
+  for (const holder of HOLDERS[run.kind]) {
+    if (lead_ids.length === 0) break;
+    const answer = await holder(deps.bus, { kind: run.kind, lead_ids });
+    const waiting = new Set(answer.waiting);
+    lead_ids = lead_ids.filter((id) => !waiting.has(id));
+    ended = plus(ended, answer.ended);
+  }
+  ended = plus(ended, await endOwn(deps, run.kind, lead_ids));
+  for (const kind of ENDED_KINDS) deps.metrics.count("callagent_retention_ended_total", { kind }, ended[kind] ?? 0);
+  const ready = new Set(lead_ids);
+  const waiting = batch.filter((lead) => !ready.has(lead._id));
+  const waits_from = run.waits_from ?? waiting[0]?.finished_at;
+  return {
+    ...run,
+    after: { finished_at: last.finished_at, lead_id: last._id },
+    ended: plus(run.ended, ended),
+    waiting: run.waiting + waiting.length,
+    ...(waits_from === undefined ? {} : { waits_from }),
+  };
+}
+
+const beginning = (kind: RetentionKind, { done_to }: RetentionDoc) => ({
+  kind,
+  after: { finished_at: done_to[kind] ?? BEGINNING, lead_id: "" },
+});
+
+/** The run that goes on, or a new one. */
+function runOf(taken: RetentionDoc, now: Date): RetentionRun {
+  if (taken.run && taken.run.finished_at === null) return taken.run;
+  const first = beginning(RETENTION_KINDS[0], taken);
+  return { started_at: now, finished_at: null, ...first, waiting: 0, ended: {} };
+}
+
+/** The kind is done: the next one, or the end of the run. Where its next run begins is kept. */
+function afterKind(taken: RetentionDoc, { waits_from, ...run }: RetentionRun, before: Date | null, now: Date): void {
+  if (before !== null && run.kind !== "leads") taken.done_to[run.kind] = waits_from ?? before;
+  const next = RETENTION_KINDS[RETENTION_KINDS.indexOf(run.kind) + 1];
+  taken.run = next === undefined ? { ...run, finished_at: now } : { ...run, ...beginning(next, taken) };
+}
+
+/** Says what a run ended, where it did: in the log and in the audit log, in the name of who set the periods. */
+async function tell({ bus, log }: RetentionDeps, { _id: reseller_id, days, set_by }: RetentionDoc, run: RetentionRun) {
+  const { ended, waiting } = run;
+  log.info({ event: "retention.done", reseller_id, ended, waiting }, "what was older than it is kept has ended");
+  if (Object.keys(ended).length === 0) return;
+  const details = { ...ended, waiting, ...days };
+  await bus
+    .call("auth.recordRun", { actor: set_by, action: "retention.ended", subject: reseller_id, reseller_id, details })
+    .catch((error: unknown) =>
+      log.error(
+        { event: "audit.lost", action: "retention.ended", subject: reseller_id, ...errorForLog(error) },
+        "an entry of the audit log could not be written; the action itself took effect",
+      ),
+    );
+}
+
+/** Goes on with a run for a turn. */
+async function advance(deps: RetentionDeps, taken: RetentionDoc): Promise<void> {
+  const { clock, retentions } = deps;
+  taken.run = runOf(taken, clock.now());
+  for (let batches = 0; batches < BATCHES_PER_TURN;) {
+    const run: RetentionRun = taken.run;
+    const days = daysOf(taken.days, run.kind);
+    const before: Date | null = days === null ? null : beforeWhen(run.started_at, days);
+    const further: RetentionRun | null = before === null ? null : await endBatch(deps, taken, run, before);
+    if (further === null) afterKind(taken, run, before, clock.now());
+    else taken.run = further;
+    const { finished_at } = taken.run;
+    const due_at = finished_at === null ? plusMs(clock.now(), TURN_MS) : plusSeconds(run.started_at, RUN_EVERY_SECONDS);
+    if (!(await retentions.progress(taken, due_at))) return;
+    if (finished_at !== null) return tell(deps, taken, taken.run);
+    if (further !== null) batches++;
+  }
+  await retentions.progress(taken, clock.now());
+}
+
+/** One pass: the run that has been due for longest, for a turn. True when there was one. A service out of reach holds it up: it goes on when its turn is over. */
+export async function endAged(deps: RetentionDeps): Promise<boolean> {
+  const now = deps.clock.now();
+  const taken = await deps.retentions.takeDue(now, plusMs(now, TURN_MS));
+  if (!taken) return false;
+  await advance(deps, taken);
+  return true;
+}

@@ -1,0 +1,41 @@
+import type { Model } from "mongoose";
+import type { RetentionDoc } from "./retentions.model.ts";
+
+/** Reads and guarded writes of the collection `retentions`. */
+export interface Retentions {
+  find(reseller_id: string): Promise<RetentionDoc | null>;
+  /** Sets the periods of a reseller. A run under way is over with that: the next one begins at the oldest lead. */
+  set(retention: Omit<RetentionDoc, "turn" | "done_to" | "run">): Promise<RetentionDoc>;
+  /** Takes the retention that has been due for longest, until then; null: none is due. */
+  takeDue(now: Date, until: Date): Promise<RetentionDoc | null>;
+  /** Writes how far its run is, and when it goes on; false: another process has it, or it was set anew. */
+  progress(taken: RetentionDoc, due_at: Date): Promise<boolean>;
+}
+
+/** The repository over its model. */
+export const retentionsRepository = (model: Model<RetentionDoc>): Retentions => ({
+  find: (reseller_id) => model.findById(reseller_id).lean<RetentionDoc>(),
+  async set({ _id, due_at, ...fields }) {
+    const set = { ...fields, done_to: {}, ...(due_at === undefined ? {} : { due_at }) };
+    const stored = await model
+      .findOneAndUpdate(
+        { _id },
+        { $set: set, $unset: { run: 1, ...(due_at === undefined ? { due_at: 1 } : {}) }, $inc: { turn: 1 } },
+        { upsert: true, returnDocument: "after" },
+      )
+      .lean<RetentionDoc>();
+    return stored ?? { _id, ...fields, turn: 1, done_to: {}, ...(due_at === undefined ? {} : { due_at }) };
+  },
+  takeDue: (now, until) =>
+    model
+      .findOneAndUpdate(
+        { due_at: { $lte: now } },
+        { $set: { due_at: until }, $inc: { turn: 1 } },
+        { sort: { due_at: 1 }, returnDocument: "after" },
+      )
+      .lean<RetentionDoc>(),
+  async progress({ _id, turn, run, done_to }, due_at) {
+    const { matchedCount } = await model.updateOne({ _id, turn }, { $set: { run, done_to, due_at } });
+    return matchedCount === 1;
+  },
+});

@@ -1,0 +1,52 @@
+import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
+import { isRecord } from "../../../shared/json.ts";
+import type { DeliveryQueue } from "./delivery-queue.ts";
+
+/** Fields of metaData that say what was said. */
+const SAID: readonly string[] = ["transcription", "variables", "summary"];
+
+const without = (of: Record<string, unknown>, names: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(of).filter(([name]) => !names.includes(name)));
+
+/** The body of an event without what was said. It keeps its fields, so that it still is what its type says. */
+export function bodyWithoutWords(body: string): string {
+  const event: unknown = JSON.parse(body);
+  if (!isRecord(event) || !isRecord(event["data"])) return body;
+  const { data } = event;
+  const meta = data["metaData"];
+  const emptied = {
+    ...data,
+    ...("transcription" in data ? { transcription: [] } : {}),
+    ...("variables" in data ? { variables: {} } : {}),
+    ...(isRecord(meta) ? { metaData: without(meta, SAID) } : {}),
+  };
+  return JSON.stringify({ ...event, data: emptied });
+}
+
+type Queue = Pick<DeliveryQueue, "contentsOf" | "rewrite" | "removeOver" | "underWay">;
+
+/** Takes what was said out of a lead's deliveries; how many had something. */
+async function endWords(queue: Queue, lead_id: string): Promise<number> {
+  const found = await queue.contentsOf(lead_id);
+  const changed = found
+    .map((delivery) => ({ ...delivery, body: bodyWithoutWords(delivery.body) }))
+    .filter(({ body }, i) => body !== found[i]?.body);
+  await queue.rewrite(changed);
+  return changed.length;
+}
+
+/** Ends the deliveries of these leads, or what they say of a conversation. Leads with a delivery that is on its way are waited for. */
+export async function endDeliveries(
+  queues: readonly Queue[],
+  { kind, lead_ids }: ParamsOf<"webhook.endRecords">,
+): Promise<ResultOf<"webhook.endRecords">> {
+  if (kind === "recordings") return { ended: {}, waiting: [] };
+  const waiting = new Set((await Promise.all(queues.map((queue) => queue.underWay(lead_ids)))).flat());
+  const over = lead_ids.filter((lead_id) => !waiting.has(lead_id));
+  let deliveries = 0;
+  for (const queue of queues) {
+    if (kind !== "transcripts") deliveries += await queue.removeOver(over);
+    else for (const lead_id of over) deliveries += await endWords(queue, lead_id);
+  }
+  return { ended: { deliveries }, waiting: [...waiting] };
+}
