@@ -166,7 +166,9 @@ describe("a call that comes over the bus", () => {
     for (const { name, actions } of Object.values(contracts))
       for (const [action, { params }] of Object.entries<{ params: object }>(actions)) {
         const places = JSON.stringify(params).split('["user","s2s"]').length - 1;
-        const top = takesBy(`${name}.${action}`) ? 1 : 0;
+        // names who set a job up, whose proof is of long ago: nobody acts by it, and leads alone may call it
+        const named = `${name}.${action}` === "auth.recordRun";
+        const top = named || takesBy(`${name}.${action}`) ? 1 : 0;
         expect([`${name}.${action}`, places]).toEqual([`${name}.${action}`, top]);
       }
   });
