@@ -100,7 +100,7 @@ const recorderOn = (clock: VirtualClock, sink: RecordingSink, faults: unknown[] 
   });
 
 describe("a recorded conversation", () => {
-  /** Records to a file while `frame` says what is told at each 20 ms. */
+  /** Records to a file while `frame` says what is told at each 20 ms. Virtual time waits for the disk, of which a recorder waits for 8 s. */
   const record = async (
     name: string,
     frames: number,
@@ -108,9 +108,12 @@ describe("a recorded conversation", () => {
   ) => {
     const clock = virtualClock();
     const path = join(dir, name);
-    const recorder = recorderOn(clock, wavFileSink(path, RATE));
+    const file = wavFileSink(path, RATE);
+    let written: Promise<void> = Promise.resolve();
+    const recorder = recorderOn(clock, { ...file, write: (bytes, at) => (written = file.write(bytes, at)) });
     for (let i = 0; i < frames; i += 1) {
       await clock.advance(FRAME_MS);
+      await written;
       frame(recorder, i, clock.monotonicMs());
     }
     await recorder.end();
