@@ -99,7 +99,7 @@ test("probes cost a delivery no try of its plan: a host that is down for an hour
   try {
     await pass(360, 10_000);
     expect((await deliveryOf(stage, id)).tries).toHaveLength(4); // at once, after 5 s, 5 min and 35 min
-    expect(sink.state.requests).toBeGreaterThan(250); // one a step, but where a busy machine has not done with the one before
+    expect(sink.state.requests).toBeGreaterThan(300);
     for (let hours = 0; hours < 90 && (await deliveryOf(stage, id)).state === "pending"; hours++)
       await pass(1, 3_600_000);
     expect(await deliveryOf(stage, id)).toMatchObject({ state: "exhausted", tries: { length: 10 } });
