@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { plain, type Schema } from "../../services/gateway/api/action-schema.ts";
-import { outward, type Components } from "../../services/gateway/docs/component-schemas.ts";
+import { eventSchemaName, outward, type Components } from "../../services/gateway/docs/component-schemas.ts";
 import { EVENT_NAMES, EVENTS, exampleEvent, type EventName } from "../../shared/contracts/events/catalogue.ts";
 import { CloudEvent } from "../../shared/contracts/events/event-type.ts";
 import { EVENT_STREAM, STREAM_SUBJECTS, subjectForm } from "../../shared/contracts/events/event-subjects.ts";
@@ -8,10 +8,6 @@ import { EVENT_STREAM, STREAM_SUBJECTS, subjectForm } from "../../shared/contrac
 const ABOUT = `What happens to leads, as messages of the JetStream stream \`${EVENT_STREAM}\` at the NATS server of a deployment that is run with \`CALLAGENT_EVENTS=jetstream\`. The stream has the subjects \`${STREAM_SUBJECTS}\`.
 
 Fields are added over time, and types too: pass over those that you do not know. The same \`id\` is the same event. docs/events.md says how a reader is made, and how the same events are read over HTTP; the webhooks are described in the OpenAPI document.`;
-
-/** `lead.ended` as a name of a channel, message or operation: LeadEnded. */
-const nameOf = (type: EventName): string =>
-  type.replaceAll(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const refTo = (...path: string[]): Schema => ({ $ref: `#/${path.join("/")}` });
 
@@ -43,7 +39,7 @@ const HEADERS = {
 const channelOf = (type: EventName): Schema => ({
   address: subjectForm(type),
   description: EVENTS[type].doc,
-  messages: { event: refTo("components", "messages", nameOf(type)) },
+  messages: { event: refTo("components", "messages", eventSchemaName(type)) },
   parameters: {
     reseller: refTo("components", "parameters", "reseller"),
     merchant: refTo("components", "parameters", "merchant"),
@@ -61,7 +57,7 @@ const messageOf = (type: EventName): Schema => ({
       refTo("components", "schemas", "CloudEvent"),
       {
         type: "object",
-        properties: { type: { const: type }, data: refTo("components", "schemas", `${nameOf(type)}Data`) },
+        properties: { type: { const: type }, data: refTo("components", "schemas", `${eventSchemaName(type)}Data`) },
       },
     ],
   },
@@ -71,8 +67,8 @@ const messageOf = (type: EventName): Schema => ({
 const operationOf = (type: EventName): Schema => ({
   action: "send",
   title: type,
-  channel: refTo("channels", nameOf(type)),
-  messages: [refTo("channels", nameOf(type), "messages", "event")],
+  channel: refTo("channels", eventSchemaName(type)),
+  messages: [refTo("channels", eventSchemaName(type), "messages", "event")],
 });
 
 /** Every event that this version writes, as an AsyncAPI 3.1 document in YAML. `npm run sdk:types` writes docs/asyncapi.yaml from it. */
@@ -80,9 +76,9 @@ export function asyncApi(version: string): string {
   const schemas: Components = {};
   const written = EVENT_NAMES.filter((type) => EVENTS[type].written);
   const by = (of: (type: EventName) => Schema): Components =>
-    Object.fromEntries(written.map((type) => [nameOf(type), of(type)]));
+    Object.fromEntries(written.map((type) => [eventSchemaName(type), of(type)]));
   outward(plain(CloudEvent), schemas);
-  for (const type of written) schemas[`${nameOf(type)}Data`] = outward(plain(EVENTS[type].data), schemas);
+  for (const type of written) schemas[`${eventSchemaName(type)}Data`] = outward(plain(EVENTS[type].data), schemas);
   const document = {
     asyncapi: "3.1.0",
     info: { title: "callagent: events", version, description: ABOUT, license: { name: "Apache-2.0" } },

@@ -1,3 +1,4 @@
+import type { EventName } from "../../../shared/contracts/events/catalogue.ts";
 import { isRecord } from "../../../shared/json.ts";
 import type { Schema } from "../api/action-schema.ts";
 
@@ -18,6 +19,10 @@ const SAID_OTHERWISE = new Set([
 ]);
 /** Patterns that every name matches. */
 const ANY_NAME: readonly string[] = ["^.*$", "^(.*)$"];
+
+/** The name of what a document has of a type of events: `lead.ended` -> `LeadEnded`. */
+export const eventSchemaName = (type: EventName): string =>
+  type.replaceAll(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 const isText = (v: unknown): v is string => typeof v === "string";
 const isNull = (schema: unknown): boolean => isRecord(schema) && schema["type"] === "null";

@@ -7,7 +7,7 @@ import {
 import { EVENT_NAMES, EVENTS, exampleEvent, type EventName } from "../../../shared/contracts/events/catalogue.ts";
 import { EndpointEvent } from "../../../shared/contracts/events/event-type.ts";
 import { plain, type Schema } from "../api/action-schema.ts";
-import { outward, type Components } from "./component-schemas.ts";
+import { eventSchemaName, outward, type Components } from "./component-schemas.ts";
 import { LEAD } from "./example-leads.ts";
 import { SAMPLE } from "./example-records.ts";
 
@@ -72,14 +72,10 @@ const requestOf = (into: Components, body: Schema, example: unknown): Schema => 
   },
 });
 
-/** `lead.ended` -> `LeadEnded`. */
-const pascal = (type: EventName): string =>
-  type.replaceAll(/(?:^|\.)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-
 /** The body of an event of this type at an endpoint. */
 function endpointBody(type: EventName, into: Components): Schema {
   const { properties, ...event } = plain(EndpointEvent);
-  const named = { ...event, title: `Event${pascal(type)}`, "x-about": `The event ${type} at an endpoint.` };
+  const named = { ...event, title: `Event${eventSchemaName(type)}`, "x-about": `The event ${type} at an endpoint.` };
   const data = { ...plain(EVENTS[type].data), description: "What is told of it." };
   const only = { type: "string", const: type, description: "What happened." };
   return outward({ ...named, properties: { ...Object(properties), type: only, data } }, into);
@@ -96,7 +92,7 @@ export function webhookSection(into: Components): Schema {
   const events = EVENT_NAMES.filter((type) => EVENTS[type].written).map((type) => {
     const example = exampleEvent(type);
     const event = {
-      operationId: `webhooks.event${pascal(type)}`,
+      operationId: `webhooks.event${eventSchemaName(type)}`,
       summary: `At an endpoint: ${type}`,
       description: `${EVENTS[type].doc}\n\n${ENDPOINT_TEXT}`,
       ...requestOf(into, endpointBody(type, into), { ...example, timestamp: example.time }),
