@@ -1815,6 +1815,11 @@ export interface components {
         /** @description A new server-to-server token; it is shown this once. */
         readonly IssuedToken: {
             /**
+             * @description Its id, to revoke it by. Absent: only while versions are mixed.
+             * @example 9a8b7c6d-5e4f-4a3b-82c1-d0e9f8a7b6c5
+             */
+            readonly id?: string;
+            /**
              * @description The token, for the header Authorization: Bearer. Store it as a secret.
              * @example cag_s2s_Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIHN0aWxs
              */

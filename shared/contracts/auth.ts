@@ -177,6 +177,7 @@ export const auth = {
         "A new server-to-server token; it is shown this once.",
         Type.Object(
           describedAs(ofToken, {
+            id: Type.Optional(described("Its id, to revoke it by. Absent: only while versions are mixed.", Id)),
             token: described("The token, for the header Authorization: Bearer. Store it as a secret.", UpTo(200)),
             name: UpTo(200),
             role: UpTo(16),

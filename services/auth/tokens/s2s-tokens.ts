@@ -105,7 +105,7 @@ export const s2sTokenActions = (
       merchant_id,
       details: { name, role, prefix: shown },
     });
-    return { token, name, role, reseller_id, merchant_id, created_at: now.toISOString() };
+    return { id, token, name, role, reseller_id, merchant_id, created_at: now.toISOString() };
   },
   async listS2s({ by, limit, cursor, ...filter }) {
     const { items, next_cursor } = await readPage(

@@ -28,6 +28,10 @@ export const SAMPLE = {
   listed: "+14155550177",
   unlisted: "+14155550178",
 } as const;
+/** The password that POST /password sets. */
+export const SECOND_PASSWORD = "a long second password";
+/** The call whose recording is asked for. */
+export const CALL_ID = "CA00000000000000000000000000000000";
 
 const { reseller_id, merchant_id, template_id } = SAMPLE;
 /** Websites of a door. */
@@ -69,6 +73,7 @@ export const LOGIN = {
 };
 /** A token as it is shown once. */
 export const ISSUED = {
+  id: SAMPLE.s2s_token_id,
   token: "cag_s2s_Zm9yIHRoZSBkb2N1bWVudGF0aW9uIG9ubHksIHN0aWxs",
   name: "order system",
   role: "merchant",

@@ -40,7 +40,7 @@ const IDENTITY: Record<string, Example> = {
   "POST /login": { request: { email: SAMPLE.email, password: SAMPLE.password }, response: records.LOGIN },
   "POST /logout": {},
   "POST /password": {
-    request: { current_password: SAMPLE.password, new_password: "a long second password" },
+    request: { current_password: SAMPLE.password, new_password: records.SECOND_PASSWORD },
     response: records.LOGIN,
   },
   "POST /s2s-token": { request: { name: "order system", role: "merchant", ...scope }, response: records.ISSUED },
@@ -243,7 +243,7 @@ const LEADS: Record<string, Example> = {
     request: { text: "One moment, please.", utterance_id: "u-1" },
     response: { status: "queued", utterance_id: "u-1", at: "2026-11-21T09:31:00.000Z" },
   },
-  "GET /leads/recording/{call_sid}": { path: { call_sid: "CA00000000000000000000000000000000" } },
+  "GET /leads/recording/{call_sid}": { path: { call_sid: records.CALL_ID } },
   "POST /leads/resume": {
     request: { template_id },
     response: { resumed: 2, more: false },

@@ -175,6 +175,7 @@ describe("server-to-server tokens", () => {
       merchant_id: "m1",
     });
     expect(issued).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       token: expect.stringMatching(/^cag_s2s_[A-Za-z0-9_-]{43}$/),
       name: "crm",
       role: "merchant",
