@@ -41,6 +41,8 @@ export const CATALOGUE = {
   CONFIGURATION_NOT_FOUND: { title: "No such configuration", retryable: false },
   BLACKLIST_ENTRY_NOT_FOUND: { title: "None of the numbers is on the blacklist", retryable: false },
   ERASURE_NOT_FOUND: { title: "No such erasure", retryable: false },
+  LEGAL_HOLD: { title: "A legal hold keeps this from being erased", retryable: false },
+  LEGAL_HOLD_NOT_FOUND: { title: "No such legal hold", retryable: false },
   NUMBER_BLACKLISTED: { title: "The phone number is on the blacklist", retryable: false },
   NUMBER_EXISTS: { title: "The phone number already exists", retryable: false },
   NUMBER_NOT_HELD: { title: "The carrier account does not hold the phone number", retryable: false },

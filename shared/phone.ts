@@ -54,6 +54,13 @@ export function countryOf(e164: string): string | null {
   return country;
 }
 
+/** The number that a request gives in its field `name`, E.164. INVALID_PHONE_NUMBER. */
+export const givenNumber = (text: string, name: string): string =>
+  toE164(text) ??
+  fail("INVALID_PHONE_NUMBER", `${name} is no valid phone number; send it in E.164. Nothing was changed.`, {
+    errors: [{ path: name, message: "is not a phone number in E.164, such as +14155550100" }],
+  });
+
 /** The number that a list is narrowed to by its filter `name`. INVALID_PHONE_NUMBER. */
 export const soughtNumber = (text: string, name: string): string =>
   toE164(text) ??

@@ -1334,6 +1334,70 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/legal-holds": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List the legal holds of your scope, active and lifted, newest first
+         * @description Roles: admin, reseller. Costs 5 units of the allowance of a minute.
+         */
+        readonly get: operations["leads.listLegalHolds"];
+        readonly put?: never;
+        /**
+         * Put a legal hold on a reseller, or on one phone number of it: while it is active nothing of it is ended by retention, and POST /erasures is refused
+         * @description Roles: admin.
+         */
+        readonly post: operations["leads.putLegalHold"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/legal-holds/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a legal hold: who put it, when and why
+         * @description Roles: admin, reseller.
+         */
+        readonly get: operations["leads.getLegalHold"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/legal-holds/{id}/lift": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Lift a legal hold: what it covered may end and be erased again; the hold forgets its number
+         * @description Roles: admin.
+         */
+        readonly post: operations["leads.liftLegalHold"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export interface webhooks {
     readonly "lead.finished": {
@@ -1676,6 +1740,8 @@ export interface components {
              *     - `CONFIGURATION_NOT_FOUND`: No such configuration.
              *     - `BLACKLIST_ENTRY_NOT_FOUND`: None of the numbers is on the blacklist.
              *     - `ERASURE_NOT_FOUND`: No such erasure.
+             *     - `LEGAL_HOLD`: A legal hold keeps this from being erased.
+             *     - `LEGAL_HOLD_NOT_FOUND`: No such legal hold.
              *     - `NUMBER_BLACKLISTED`: The phone number is on the blacklist.
              *     - `NUMBER_EXISTS`: The phone number already exists.
              *     - `NUMBER_NOT_HELD`: The carrier account does not hold the phone number.
@@ -1707,7 +1773,7 @@ export interface components {
              *     - `INTERNAL`: An unexpected fault.
              * @enum {string}
              */
-            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "DOOR_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "ERASURE_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_TAKEN" | "SESSION_OVER" | "SESSION_HELD" | "ENDPOINT_NOT_FOUND" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
+            readonly code: "UNAUTHENTICATED" | "FORBIDDEN" | "INVALID_CREDENTIALS" | "VALIDATION_FAILED" | "PAYLOAD_INVALID" | "INVALID_PHONE_NUMBER" | "MALFORMED_JSON" | "MALFORMED_REQUEST" | "HEADERS_TOO_LARGE" | "REQUEST_TOO_SLOW" | "EXPECTATION_FAILED" | "UNSUPPORTED_MEDIA_TYPE" | "BODY_TOO_LARGE" | "ROUTE_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "TEMPLATE_UNKNOWN" | "TEMPLATE_NOT_FOUND" | "TEMPLATE_INVALID" | "TEMPLATE_INACTIVE" | "IDEMPOTENCY_KEY_REUSED" | "DUPLICATE_REQUEST" | "LEAD_NOT_FOUND" | "RESELLER_NOT_FOUND" | "RESELLER_UNKNOWN" | "USER_NOT_FOUND" | "TOKEN_NOT_FOUND" | "EMAIL_EXISTS" | "MERCHANT_NOT_FOUND" | "NUMBER_NOT_FOUND" | "SECRET_NOT_FOUND" | "DOOR_NOT_FOUND" | "CONFIGURATION_NOT_FOUND" | "BLACKLIST_ENTRY_NOT_FOUND" | "ERASURE_NOT_FOUND" | "LEGAL_HOLD" | "LEGAL_HOLD_NOT_FOUND" | "NUMBER_BLACKLISTED" | "NUMBER_EXISTS" | "NUMBER_NOT_HELD" | "CONFIGURATION_EXISTS" | "RESOURCE_IN_USE" | "WRONG_MODE" | "SESSION_NOT_LIVE" | "SESSION_TAKEN" | "SESSION_OVER" | "SESSION_HELD" | "ENDPOINT_NOT_FOUND" | "DELIVERY_NOT_FOUND" | "DELIVERY_PENDING" | "RECORDING_NOT_FOUND" | "RECORDING_NOT_READY" | "RANGE_NOT_SATISFIABLE" | "RECORDING_FAILED" | "WEBHOOK_ADDRESS_REFUSED" | "SIGNATURE_INVALID" | "PROVIDER_UNCONFIGURED" | "CALL_REFUSED" | "RATE_LIMITED" | "BUSY" | "NOT_AVAILABLE" | "STORE_UNAVAILABLE" | "DEPENDENCY_DOWN" | "TIMEOUT" | "MESSAGE_TOO_LARGE" | "INTERNAL";
             /**
              * @description Also in the X-Request-Id header; name it when you ask for help.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
@@ -5830,6 +5896,11 @@ export interface components {
              * @example 0
              */
             readonly waiting: number;
+            /**
+             * @description The legal hold that was put meanwhile and keeps the erasure from going on; null: none does.
+             * @example null
+             */
+            readonly held_by: string | null;
             /** @description What was erased so far, by kind. */
             readonly erased: {
                 /**
@@ -5994,7 +6065,7 @@ export interface components {
                  */
                 readonly finished_at: string | null;
                 /**
-                 * @description Leads that are old enough, but whose call, report or delivery was still under way; the next run looks at them again.
+                 * @description Leads that are old enough, but under a legal hold, or whose call, report or delivery was still under way; the next run looks at them again.
                  * @example 0
                  */
                 readonly waiting: number;
@@ -6117,7 +6188,7 @@ export interface components {
                  */
                 readonly before: string;
                 /**
-                 * @description Leads of which something of this kind may be left, counted up to 100000.
+                 * @description Leads of which something of this kind may be left and that no legal hold covers, counted up to 100000.
                  * @example 0
                  */
                 readonly leads: number;
@@ -6127,6 +6198,130 @@ export interface components {
                  */
                 readonly more: boolean;
             }[];
+        };
+        readonly LeadsPutLegalHoldRequest: {
+            /**
+             * @description Whose records it covers.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
+            readonly reseller_id: string;
+            /**
+             * @description The one number that it covers, E.164. Left out: everything of the reseller.
+             * @example +14155550123
+             */
+            readonly phone_number?: string;
+            /**
+             * @description Why it is put. Write a reference, such as the number of a case: no name and no phone number.
+             * @example case 2026-118, letter of 20 November
+             */
+            readonly reason: string;
+        };
+        /** @description A legal hold: while it is active, nothing that it covers is ended by retention, and an erasure of it is refused. */
+        readonly LegalHold: {
+            /**
+             * @description Id of the hold.
+             * @example 1e9a1401-d5c2-4b7e-a1f0-3c2b1a0f9e8d
+             */
+            readonly id: string;
+            /**
+             * @description The reseller whose records it covers, with its merchants'.
+             * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
+             */
+            readonly reseller_id: string;
+            /**
+             * @description What of the reseller it covers.
+             *
+             *     - `reseller`: Everything of the reseller and its merchants.
+             *     - `number`: One phone number, with the reseller and its merchants.
+             * @enum {string}
+             */
+            readonly covers: "reseller" | "number";
+            /**
+             * @description The number that it covers, E.164; null: it covers all numbers, or was lifted and has forgotten its number.
+             * @example +14155550123
+             */
+            readonly phone_number: string | null;
+            /**
+             * @description - `active`: Nothing that it covers is ended by retention or erased.
+             *     - `lifted`: It holds nothing any more.
+             * @enum {string}
+             */
+            readonly state: "active" | "lifted";
+            /**
+             * @description Why it was put.
+             * @example case 2026-118, letter of 20 November
+             */
+            readonly reason: string;
+            /** @description Who put it. */
+            readonly put_by: {
+                /**
+                 * @description - `user`: A person who logged in.
+                 *     - `s2s`: A server-to-server token.
+                 * @enum {string}
+                 */
+                readonly kind: "user" | "s2s";
+                /**
+                 * @description Id of the person or token.
+                 * @example 5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170
+                 */
+                readonly id: string;
+                /** @description The role at that time. */
+                readonly role: components["schemas"]["Role"];
+            };
+            /**
+             * Format: date-time
+             * @description When it was put.
+             * @example 2026-11-21T09:30:00.000Z
+             */
+            readonly created_at: string;
+            /** @description Who lifted it; null: it is active. */
+            readonly lifted_by: {
+                /**
+                 * @description - `user`: A person who logged in.
+                 *     - `s2s`: A server-to-server token.
+                 * @enum {string}
+                 */
+                readonly kind: "user" | "s2s";
+                /**
+                 * @description Id of the person or token.
+                 * @example 5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170
+                 */
+                readonly id: string;
+                /** @description The role at that time. */
+                readonly role: components["schemas"]["Role"];
+            } | null;
+            /**
+             * @description Why it was lifted; null: it is active.
+             * @example case 2026-118 is closed
+             */
+            readonly lift_reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it was lifted; null: it is active.
+             * @example 2026-11-21T09:30:00.000Z
+             */
+            readonly lifted_at: string | null;
+        };
+        readonly LeadsListLegalHoldsResponse: {
+            /**
+             * @description Items in this answer.
+             * @example 1
+             */
+            readonly count: number;
+            /** @description The holds, newest first. */
+            readonly legal_holds: readonly components["schemas"]["LegalHold"][];
+            /**
+             * @description The cursor of the page after this one; null: this was the last.
+             * @example eyJ2IjoxLCJpZCI6IjZiYzFiZWUyIn0
+             */
+            readonly next_cursor: string | null;
+        };
+        readonly LeadsLiftLegalHoldRequest: {
+            /**
+             * @description Why it is lifted. Write a reference, such as the number of a case: no name and no phone number.
+             * @example case 2026-118, letter of 20 November
+             */
+            readonly reason: string;
         };
         /** @description One side's contribution to a conversation. */
         readonly Turn: {
@@ -10903,6 +11098,150 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["LeadsDryRunRetentionResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.listLegalHolds": {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Only those in this state.
+                 *
+                 *     - `active`: Nothing that it covers is ended by retention or erased.
+                 *     - `lifted`: It holds nothing any more.
+                 */
+                readonly state?: "active" | "lifted";
+                /** @description Only what belongs to this reseller, of those you may see. */
+                readonly reseller_id?: string;
+                /** @description Items in a page, at most; where they are large a page has fewer. */
+                readonly limit?: number;
+                /** @description Where the page begins: next_cursor of the page before. Left out: at the first item. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LeadsListLegalHoldsResponse"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.putLegalHold": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LeadsPutLegalHoldRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 201: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LegalHold"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.getLegalHold": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the hold. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LegalHold"];
+                };
+            };
+            /** @description A failure */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly "leads.liftLegalHold": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Id of the hold. */
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["LeadsLiftLegalHoldRequest"];
+            };
+        };
+        readonly responses: {
+            /** @description Done */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["LegalHold"];
                 };
             };
             /** @description A failure */

@@ -1,12 +1,17 @@
-import { service, type Handlers } from "../../shared/bus/bus.ts";
+import type { Model } from "mongoose";
+import { service, type Handlers, type ServiceDeps } from "../../shared/bus/bus.ts";
 import { abortLeads } from "./abort.ts";
 import { annotateLead } from "./attempts/annotation.ts";
 import { claimMany, drop, receive, release, renewLease, settle } from "./attempts/attempt-transitions.ts";
 import type { LeadDeps } from "./deps.ts";
-import { erasurePart, type ErasurePart } from "./erasure/erasure-part.ts";
+import { erasurePart } from "./erasure/erasure-part.ts";
+import type { EventLog } from "./events/event-log.repository.ts";
 import { eventPart } from "./events/event-part.ts";
+import { holdActions } from "./holds/hold-requests.ts";
+import { legalHoldSchema } from "./holds/legal-holds.model.ts";
+import { legalHoldsRepository } from "./holds/legal-holds.repository.ts";
 import { measured } from "./lead-metrics.ts";
-import { leadSchema } from "./leads.model.ts";
+import { leadSchema, type LeadDoc } from "./leads.model.ts";
 import { leadsRepository } from "./leads.repository.ts";
 import * as queries from "./lists/lead-queries.ts";
 import type { FinishedDoc } from "./lists/lead-views.ts";
@@ -17,7 +22,7 @@ import { push, pushMany } from "./push/push.ts";
 import { callByDoor } from "./sessions/door-session.ts";
 import { joinByLink, makeJoinLink, type LinkDeps } from "./sessions/join-link.ts";
 import { joinSession, speakInSession } from "./sessions/join-session.ts";
-import { retentionPart, type RetentionPart } from "./retention/retention-part.ts";
+import { retentionPart } from "./retention/retention-part.ts";
 import { agingTemplates, dueLeads, dueQueues, expireLeads, inFlight, requeue } from "./queues/due-queues.ts";
 import { queuesRepository } from "./queues/queues.repository.ts";
 import { startSweeps, type Sweeps } from "./sweeps.ts";
@@ -29,7 +34,7 @@ export default service(
     const model = measured(service, service.store().model("leads", leadSchema));
     const queues = queuesRepository(model);
     const events = eventPart(service, model);
-    const ends = { erasures: erasurePart(service, model, events.events), retention: retentionPart(service, model) };
+    const ends = endParts(service, model, events.events);
     let sweeps: Sweeps | null = null;
     /** Codes of faults that are over. */
     const over = new Set<string>();
@@ -93,14 +98,19 @@ export default service(
   { listens: ["events.owed", "events.published"] },
 );
 
-/** What ends records: on demand, or by their age. */
-interface Ends {
-  erasures: ErasurePart;
-  retention: RetentionPart;
+/** What ends records, on demand or by their age, and what keeps them from it. */
+function endParts(service: ServiceDeps, model: Model<LeadDoc>, events: Pick<EventLog, "erase">) {
+  const holds = legalHoldsRepository(service.store().model("legal_holds", legalHoldSchema));
+  return {
+    erasures: erasurePart(service, model, events, holds),
+    retention: retentionPart(service, model, holds),
+    holds: holdActions({ ...service, holds }),
+  };
 }
 
 /** The actions of what ends records. */
-const endActions = ({ erasures, retention }: Ends, sweeps: () => Sweeps | null) => ({
+const endActions = ({ erasures, retention, holds }: ReturnType<typeof endParts>, sweeps: () => Sweeps | null) => ({
+  ...holds,
   ...erasures.actions(() => sweeps()?.erasures),
   ...retention.actions(() => sweeps()?.retention),
 });

@@ -149,6 +149,10 @@ const CALLERS: Callers = {
     getRetention: ["gateway"],
     setRetention: ["gateway"],
     dryRunRetention: ["gateway"],
+    putLegalHold: ["gateway"],
+    liftLegalHold: ["gateway"],
+    getLegalHold: ["gateway"],
+    listLegalHolds: ["gateway"],
   },
   merchants: {
     createReseller: ["gateway"],

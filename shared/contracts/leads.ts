@@ -4,6 +4,7 @@ import { AttemptFacts, CostItem, Evaluation } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./records/recording-states.ts";
 import { erasureList, newErasure, oneErasure } from "./requests/erasures.ts";
+import { legalHoldList, liftedLegalHold, newLegalHold, oneLegalHold } from "./requests/legal-holds.ts";
 import { newRetention, oneRetention, retentionDryRun } from "./requests/retention.ts";
 import { By } from "./records/identity.ts";
 import { Explanation } from "./records/explanation.ts";
@@ -227,7 +228,7 @@ export const leads = {
       Type.Object({ lead_id: Uuid, claim_no: Type.Integer(), made: Type.Boolean() }),
     ),
     ...eventActions,
-    /** Refuses a number from now on, and begins to erase all that is known of it. INVALID_PHONE_NUMBER, FORBIDDEN, RESELLER_NOT_FOUND, NOT_AVAILABLE without ERASURE_KEY. The same number again while it is under way: the same erasure. */
+    /** Refuses a number from now on, and begins to erase all that is known of it. INVALID_PHONE_NUMBER, FORBIDDEN, RESELLER_NOT_FOUND, NOT_AVAILABLE without ERASURE_KEY, LEGAL_HOLD. The same number again while it is under way: the same erasure. */
     createErasure: action(...newErasure, { timeout_ms: 15_000, since: "0.3.0" }),
     /** ERASURE_NOT_FOUND where it is unknown or foreign. */
     getErasure: action(...oneErasure, { since: "0.3.0" }),
@@ -238,6 +239,13 @@ export const leads = {
     setRetention: action(...newRetention, { since: "0.3.0" }),
     /** What would end now, with the periods given or else with those that are set; changes nothing. VALIDATION_FAILED, FORBIDDEN, RESELLER_NOT_FOUND. */
     dryRunRetention: action(...retentionDryRun, { timeout_ms: 20_000, since: "0.3.0" }),
+    /** Keeps all of a reseller, or one number of it, from being ended and erased. FORBIDDEN, INVALID_PHONE_NUMBER, RESELLER_NOT_FOUND. */
+    putLegalHold: action(...newLegalHold, { since: "0.3.0" }),
+    /** One that is lifted already stays as it is. FORBIDDEN, LEGAL_HOLD_NOT_FOUND. */
+    liftLegalHold: action(...liftedLegalHold, { since: "0.3.0" }),
+    /** FORBIDDEN, LEGAL_HOLD_NOT_FOUND. */
+    getLegalHold: action(...oneLegalHold, { since: "0.3.0" }),
+    listLegalHolds: action(...legalHoldList, { since: "0.3.0" }),
     /** Internal: facts that come early or late (call id, cost, times); never touches status. */
     annotate: action(
       Strict({

@@ -77,6 +77,7 @@ export const MEASURED: Readonly<Record<string, readonly Side[]>> = {
   "leads.list": ["result"],
   "leads.listErasures": ["result"],
   "leads.listEvents": ["result"],
+  "leads.listLegalHolds": ["result"],
   "leads.overrideOf": ["result"],
   "leads.pushMany": ["params", "result"],
   "leads.release": ["params"],

@@ -25,6 +25,7 @@ export const VARIABLES = {
   new_endpoint_id: "What POST /webhook-endpoints made",
   new_delivery_id: "A delivery of it; GET /webhook-endpoints/{id}/deliveries fills it in",
   new_erasure_id: "What POST /erasures made",
+  new_legal_hold_id: "What POST /legal-holds made",
 } as const;
 /** Name of a variable. */
 export type Variable = keyof typeof VARIABLES;
@@ -48,6 +49,7 @@ export const LEAVES: Readonly<Record<string, Partial<Record<Variable, string>>>>
   "POST /webhook-endpoints": { new_endpoint_id: "id" },
   "GET /webhook-endpoints/{id}/deliveries": { new_delivery_id: "deliveries[0].id" },
   "POST /erasures": { new_erasure_id: "id" },
+  "POST /legal-holds": { new_legal_hold_id: "id" },
 };
 
 /** What the documentation's own values are here. Records that only the collection's own requests make are those. */
@@ -68,6 +70,7 @@ const ALWAYS: readonly [string, string][] = [
   [SAMPLE.endpoint_id, use("new_endpoint_id")],
   [SAMPLE.endpoint_delivery_id, use("new_delivery_id")],
   [SAMPLE.erasure_id, use("new_erasure_id")],
+  [SAMPLE.legal_hold_id, use("new_legal_hold_id")],
   // what was listed is taken off the list
   [SAMPLE.listed, SAMPLE.unlisted],
   // npm start has the documentation's number
@@ -100,6 +103,7 @@ const OF_NEW_RESELLER = new Set([
   "DELETE /resellers/{id}",
   "POST /numbers",
   "POST /erasures",
+  "POST /legal-holds",
   "PUT /retention",
   "POST /retention/dry-run",
 ]);

@@ -7,6 +7,7 @@ export const ERASURE = {
   merchant_id: null,
   state: "running",
   waiting: 0,
+  held_by: null,
   erased: {
     leads_aborted: 0,
     leads: 0,
@@ -34,7 +35,22 @@ const RETENTION = {
   last_run: null,
 };
 
-/** Examples of erasures and of retention. */
+const REASON = "case 2026-118, letter of 20 November";
+const HOLD = {
+  id: SAMPLE.legal_hold_id,
+  reseller_id: SAMPLE.reseller_id,
+  covers: "number",
+  phone_number: SAMPLE.customer,
+  state: "active",
+  reason: REASON,
+  put_by: { kind: "user", id: SAMPLE.user_id, role: "admin" },
+  created_at: TIME,
+  lifted_by: null,
+  lift_reason: null,
+  lifted_at: null,
+};
+
+/** Examples of erasures, of retention and of legal holds. */
 export const ERASURES = {
   "GET /retention": {
     query: { reseller_id: SAMPLE.reseller_id },
@@ -55,6 +71,28 @@ export const ERASURES = {
     response: {
       reseller_id: SAMPLE.reseller_id,
       kinds: [{ kind: "recordings", days: 30, before: TIME, leads: 0, more: false }],
+    },
+  },
+  "POST /legal-holds": {
+    request: { reseller_id: SAMPLE.reseller_id, phone_number: SAMPLE.customer, reason: REASON },
+    response: HOLD,
+  },
+  "GET /legal-holds": {
+    needs: ["legal_hold_id"],
+    query: { state: "active", limit: 20 },
+    response: { count: 1, legal_holds: [HOLD], next_cursor: null },
+  },
+  "GET /legal-holds/{id}": { path: { id: SAMPLE.legal_hold_id }, response: HOLD },
+  "POST /legal-holds/{id}/lift": {
+    path: { id: SAMPLE.legal_hold_id },
+    request: { reason: "case 2026-118 is closed" },
+    response: {
+      ...HOLD,
+      phone_number: null,
+      state: "lifted",
+      lifted_by: HOLD.put_by,
+      lift_reason: "case 2026-118 is closed",
+      lifted_at: TIME,
     },
   },
   "POST /erasures": {

@@ -12,6 +12,7 @@ export const SAMPLE = {
   endpoint_id: "e9d0a1b2-5c3d-4e4f-8a6b-7c8d9e0f1a2b",
   endpoint_delivery_id: "msg_0c5a9e1d-3b7f-8d24-9a61-5e2f4c8b7d90",
   erasure_id: "e7a5e000-6b1c-4d2e-8f30-9a1b2c3d4e5f",
+  legal_hold_id: "1e9a1401-d5c2-4b7e-a1f0-3c2b1a0f9e8d",
   number_id: "c0ffee00-1234-4abc-8def-0123456789ab",
   user_id: "5e4d3c2b-1a09-4f8e-b7d6-c5b4a3928170",
   s2s_token_id: "9a8b7c6d-5e4f-4a3b-82c1-d0e9f8a7b6c5",

@@ -1,4 +1,4 @@
-import { COST, OWNERS, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
+import { ADMIN, COST, OWNERS, PAGE, WRITERS, row, tagged, type Row } from "./row.ts";
 
 const erasures: readonly Row[] = tagged("Erasures", [
   row("POST", "/erasures", "leads.createErasure", WRITERS, 202, {
@@ -6,7 +6,7 @@ const erasures: readonly Row[] = tagged("Erasures", [
       "Erase all that is known of a phone number in your scope: it is refused from the answer on, waiting leads are aborted, and the rest follows",
     cost: COST.heavy,
     body: "*",
-    errors: ["INVALID_PHONE_NUMBER", "RESELLER_NOT_FOUND", "NOT_AVAILABLE"],
+    errors: ["INVALID_PHONE_NUMBER", "RESELLER_NOT_FOUND", "LEGAL_HOLD", "NOT_AVAILABLE"],
   }),
   row("GET", "/erasures", "leads.listErasures", WRITERS, 200, {
     summary: "List the erasures of your scope, newest first; none says which number it was",
@@ -39,5 +39,28 @@ const retention: readonly Row[] = tagged("Retention", [
   }),
 ]);
 
+const holds: readonly Row[] = tagged("Legal holds", [
+  row("POST", "/legal-holds", "leads.putLegalHold", ADMIN, 201, {
+    summary:
+      "Put a legal hold on a reseller, or on one phone number of it: while it is active nothing of it is ended by retention, and POST /erasures is refused",
+    body: "*",
+    errors: ["INVALID_PHONE_NUMBER", "RESELLER_NOT_FOUND"],
+  }),
+  row("GET", "/legal-holds", "leads.listLegalHolds", OWNERS, 200, {
+    summary: "List the legal holds of your scope, active and lifted, newest first",
+    cost: COST.list,
+    query: ["state", "reseller_id", ...PAGE],
+  }),
+  row("GET", "/legal-holds/{id}", "leads.getLegalHold", OWNERS, 200, {
+    summary: "Read a legal hold: who put it, when and why",
+    errors: ["LEGAL_HOLD_NOT_FOUND"],
+  }),
+  row("POST", "/legal-holds/{id}/lift", "leads.liftLegalHold", ADMIN, 200, {
+    summary: "Lift a legal hold: what it covered may end and be erased again; the hold forgets its number",
+    body: "*",
+    errors: ["LEGAL_HOLD_NOT_FOUND"],
+  }),
+]);
+
 /** What is kept of those whom calls were about, how long, and what they may ask for. */
-export const privacy: readonly Row[] = [...erasures, ...retention];
+export const privacy: readonly Row[] = [...erasures, ...retention, ...holds];

@@ -27,6 +27,7 @@ export const TAGS = {
   Webhooks:
     "The reports of finished leads on their way to you, the secret that signs them, and endpoints that hear of other events.",
   Erasures: "Forgetting a person: all that is known of a phone number is erased, and the number is never called again.",
+  "Legal holds": "What must be kept as evidence: neither ended by its age nor erased until the hold is lifted.",
   Retention: "How long records are kept: what is older ends by itself. Where nothing is set, nothing ends.",
 } as const;
 /** Name of a part of the API. */

@@ -4,6 +4,7 @@ import type { Loop } from "../../../shared/time/loop.ts";
 import type { LeadDeps } from "../deps.ts";
 import type { EventLog } from "../events/event-log.repository.ts";
 import type { LeadDoc } from "../leads.model.ts";
+import type { LegalHolds } from "../holds/legal-holds.repository.ts";
 import { eraseDue, type ErasureDeps } from "./erasure-pass.ts";
 import { createErasure, getErasure, listErasures } from "./erasure-requests.ts";
 import { erasureSchema } from "./erasures.model.ts";
@@ -20,18 +21,23 @@ export interface ErasurePart {
 }
 
 /** Erasures over their collection, the collection of leads and the log of events. */
-export function erasurePart(service: ServiceDeps, model: Model<LeadDoc>, events: Pick<EventLog, "erase">): ErasurePart {
+export function erasurePart(
+  service: ServiceDeps,
+  model: Model<LeadDoc>,
+  events: Pick<EventLog, "erase">,
+  holds: LegalHolds,
+): ErasurePart {
   const erasures = erasuresRepository(service.store().model("erasures", erasureSchema));
   const ofNumber: ErasureDeps["ofNumber"] = (taken) => leadsOfNumber(model, taken, taken.phone_number);
   return {
     actions: (loop) => {
-      const deps = { ...service, erasures, onDue: () => loop()?.nudge() };
+      const deps = { ...service, erasures, holds, onDue: () => loop()?.nudge() };
       return {
         createErasure: (p, { bus }) => createErasure(deps, bus, p),
         getErasure: (p) => getErasure(deps, p),
         listErasures: (p) => listErasures(deps, p),
       };
     },
-    pass: (deps) => eraseDue({ ...service, ...deps, erasures, events, ofNumber }),
+    pass: (deps) => eraseDue({ ...service, ...deps, erasures, events, holds, ofNumber }),
   };
 }

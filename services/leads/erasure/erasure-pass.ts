@@ -3,6 +3,7 @@ import { LEADS_PER_ERASURE, type ErasedCounts, type ErasedKind } from "../../../
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { LeadDeps } from "../deps.ts";
 import type { EventLog } from "../events/event-log.repository.ts";
+import type { LegalHolds } from "../holds/legal-holds.repository.ts";
 import { abort } from "../rules/lead-state-machine.ts";
 import { erase, type ErasableLead } from "../rules/lead-erasure.ts";
 import type { Erasures, TakenErasure } from "./erasures.repository.ts";
@@ -12,6 +13,8 @@ import type { LeadsOfNumber } from "./leads-of-number.ts";
 const TURN_MS = 60_000;
 /** What was still under way is looked at again after this. */
 const AGAIN_MS = 15_000;
+/** One that a legal hold keeps from going on is looked at again after this. */
+const HELD_MS = 60_000;
 /** An erasure ends this long after it was asked for, at the earliest: a push that was judged before has written its lead by then. */
 const LAST_LOOK_MS = 60_000;
 /** Leads aborted in one write. */
@@ -24,6 +27,7 @@ export interface ErasureDeps extends Pick<LeadDeps, "clock" | "leads" | "log" | 
   bus: Bus;
   erasures: Erasures;
   events: Pick<EventLog, "erase">;
+  holds: Pick<LegalHolds, "covering">;
   ofNumber(taken: TakenErasure): LeadsOfNumber;
 }
 
@@ -106,21 +110,32 @@ async function eraseNumber(
   };
 }
 
+/** Whether a legal hold covers the number; the erasure waits then. Asked before each step. */
+async function isHeld({ clock, erasures, holds }: ErasureDeps, taken: TakenErasure): Promise<boolean> {
+  const hold = await holds.covering(taken.reseller_id, taken.phone_number);
+  if (hold === null) return false;
+  await erasures.hold(taken, hold._id, plusMs(clock.now(), HELD_MS));
+  return true;
+}
+
 /** Goes on with an erasure as far as it gets now. What is left to do is found anew each time: the leads that still have the number. */
 async function advance(deps: ErasureDeps, taken: TakenErasure): Promise<void> {
   const { clock, erasures, log } = deps;
   const of = deps.ofNumber(taken);
   const save = (erased: ErasedCounts, waiting: number, ms: number): Promise<boolean> =>
     erasures.progress(taken, erased, waiting, plusMs(clock.now(), ms));
+  if (await isHeld(deps, taken)) return;
   const leads_aborted = await abortWaiting(deps, taken, of);
   if (!(await save({ leads_aborted }, taken.waiting, TURN_MS))) return;
   for (let after = ""; ;) {
     const batch = await of.ready(after, LEADS_PER_ERASURE);
     const last = batch.at(-1);
     if (last === undefined) break;
+    if (await isHeld(deps, taken)) return;
     if (!(await save(await eraseBatch(deps, taken, batch), taken.waiting, TURN_MS))) return;
     after = last._id;
   }
+  if (await isHeld(deps, taken)) return;
   const { erased, pending } = await eraseNumber(deps, taken);
   const waiting = await of.count(MAX_COUNTED);
   if (!(await save(erased, waiting, AGAIN_MS))) return;

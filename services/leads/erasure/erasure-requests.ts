@@ -3,13 +3,16 @@ import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/b
 import { scopeOf, type By, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { readPage } from "../../../shared/page.ts";
-import { toE164 } from "../../../shared/phone.ts";
+import { givenNumber } from "../../../shared/phone.ts";
+import type { LegalHolds } from "../holds/legal-holds.repository.ts";
+import { checkReseller } from "../named-reseller.ts";
 import { toErasure, type ErasureDoc } from "./erasures.model.ts";
 import type { Erasures } from "./erasures.repository.ts";
 
 /** What asking for an erasure needs. */
 export interface ErasureRequestDeps extends Pick<ServiceDeps, "clock" | "ids" | "log"> {
   erasures: Erasures;
+  holds: Pick<LegalHolds, "covering">;
   /** Runs when an erasure is due. */
   onDue(): void;
 }
@@ -20,28 +23,30 @@ async function scopeFor(bus: Bus, by: By, named: string | undefined): Promise<Sc
   const own = scopeOf(by);
   if (named === undefined || named === own.reseller_id) return own;
   if (by.role !== "admin") fail("FORBIDDEN", "reseller_id is not your own; leave it out to erase your own records.");
-  const { reseller } = await bus.call("merchants.lookup", { reseller_id: named });
-  if (!reseller)
-    fail("RESELLER_NOT_FOUND", "reseller_id names no reseller; list them with GET /resellers.", {
-      errors: [{ path: "reseller_id", message: "is unknown" }],
-    });
+  await checkReseller(bus, named);
   return { reseller_id: named, merchant_id: null };
 }
 
-const numberOf = (text: string): string =>
-  toE164(text) ??
-  fail("INVALID_PHONE_NUMBER", "phone_number is no valid phone number; send it in E.164. Nothing was erased.", {
-    errors: [{ path: "phone_number", message: "is not a phone number in E.164, such as +14155550100" }],
-  });
+/** LEGAL_HOLD where the number is held. It says which hold, and what to do. */
+async function checkHolds({ holds }: ErasureRequestDeps, { reseller_id }: Scope, phone_number: string): Promise<void> {
+  const held = await holds.covering(reseller_id, phone_number);
+  if (held)
+    fail(
+      "LEGAL_HOLD",
+      `The legal hold ${held._id} covers this number; nothing was erased. GET /legal-holds/{id} tells the reseller and an admin who put it and why; an admin lifts it with POST /legal-holds/{id}/lift. POST /blacklist keeps the number from being called until then.`,
+    );
+}
 
 /** POST /erasures: from the answer on the number is refused; what is known of it is erased by and by. */
 export async function createErasure(
-  { clock, erasures, ids, log, onDue }: ErasureRequestDeps,
+  deps: ErasureRequestDeps,
   bus: Bus,
   { by, phone_number: text, reseller_id: named }: ParamsOf<"leads.createErasure">,
 ): Promise<ResultOf<"leads.createErasure">> {
+  const { clock, erasures, ids, log, onDue } = deps;
   const scope = await scopeFor(bus, by, named);
-  const phone_number = numberOf(text);
+  const phone_number = givenNumber(text, "phone_number");
+  await checkHolds(deps, scope, phone_number);
   const _id = ids.uuid();
   const { erased } = await bus.call("blacklist.eraseNumber", { erasure_id: _id, ...scope, phone_number, lead_ids: [] });
   const now = clock.now();
@@ -52,6 +57,7 @@ export async function createErasure(
     phone_number,
     state: "running",
     waiting: 0,
+    held_by: null,
     erased,
     requested_by: { kind, id, role },
     due_at: now,

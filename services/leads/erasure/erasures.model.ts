@@ -5,7 +5,7 @@ import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 import { whenPresent } from "../../../shared/database/partial-indexes.ts";
 
 /** The erasure of a number. It knows the number until it is done, and forgets it then. */
-export interface ErasureDoc extends Pick<ErasureRecord, "state" | "requested_by" | "waiting"> {
+export interface ErasureDoc extends Pick<ErasureRecord, "state" | "requested_by" | "waiting" | "held_by"> {
   _id: string;
   /** Whose records; nulls: every tenant's, and those of a reseller and all its merchants. */
   reseller_id: string | null;
@@ -32,6 +32,7 @@ export const erasureSchema = new Schema<ErasureDoc>(
     phone_number: String,
     state: { type: String, required: true },
     waiting: { type: Number, required: true },
+    held_by: { type: String, default: null },
     erased: { type: Free, default: {} },
     requested_by: { type: Free, required: true },
     due_at: Date,
@@ -63,6 +64,7 @@ export const toErasure = (d: ErasureDoc): ErasureRecord => ({
   merchant_id: d.merchant_id,
   state: d.state,
   waiting: d.waiting,
+  held_by: d.held_by ?? null,
   erased: { ...NONE, ...d.erased },
   requested_by: d.requested_by,
   created_at: d.created_at.toISOString(),

@@ -22,6 +22,8 @@ export interface Erasures {
   takeDue(now: Date, until: Date): Promise<TakenErasure | null>;
   /** Adds what was erased, and says how many leads wait and when it goes on; false: another process has it. */
   progress(taken: TakenErasure, erased: ErasedCounts, waiting: number, due_at: Date): Promise<boolean>;
+  /** Says that a legal hold keeps it from going on, and when to look again. */
+  hold(taken: TakenErasure, held_by: string, due_at: Date): Promise<void>;
   /** It is done, and forgets the number; false: another process has it. */
   finish(taken: TakenErasure, now: Date): Promise<boolean>;
   find(scope: Scope, id: string): Promise<ErasureDoc | null>;
@@ -55,10 +57,13 @@ export function erasuresRepository(model: Model<ErasureDoc>): Erasures {
     async progress(taken, erased, waiting, due_at) {
       const more = Object.entries(erased).filter(([, count]) => count > 0);
       const { matchedCount } = await model.updateOne(ours(taken), {
-        $set: { waiting, due_at },
+        $set: { waiting, due_at, held_by: null },
         ...(more.length === 0 ? {} : { $inc: Object.fromEntries(more.map(([kind, n]) => [`erased.${kind}`, n])) }),
       });
       return matchedCount === 1;
+    },
+    async hold(taken, held_by, due_at) {
+      await model.updateOne(ours(taken), { $set: { held_by, due_at } });
     },
     async finish(taken, now) {
       const { matchedCount } = await model.updateOne(ours(taken), {

@@ -5,14 +5,21 @@ import { IS_OVER } from "../rules/lead-erasure.ts";
 import type { EndedAt } from "./retentions.model.ts";
 
 /** What of a lead that is old enough a run needs. */
-export type AgedLead = Pick<LeadDoc, "_id" | "outbox_at" | "report_due_at" | "call_end"> & { finished_at: Date };
+export type AgedLead = Pick<LeadDoc, "_id" | "phone_number" | "outbox_at" | "report_due_at" | "call_end"> & {
+  finished_at: Date;
+};
 
 /** The leads of resellers in the order of their ends. */
 export interface AgedLeads {
   /** Those that ended before then, behind a place. */
   next(reseller_id: string, after: EndedAt, before: Date, limit: number): Promise<AgedLead[]>;
-  /** How many of those that ended in the period have something of the kind left, counted to one more than MAX_COUNTED_AGED. */
-  count(reseller_id: string, kind: RetentionKind, from: Date, before: Date): Promise<number>;
+  /** How many of those that ended in the period, but those of these numbers, have something of the kind left, counted to one more than MAX_COUNTED_AGED. */
+  count(
+    reseller_id: string,
+    kind: RetentionKind,
+    period: { from: Date; before: Date },
+    held: readonly string[],
+  ): Promise<number>;
   /** Deletes those of these leads that are over, and owe nothing; how many. */
   remove(lead_ids: readonly string[]): Promise<number>;
 }
@@ -21,7 +28,7 @@ export interface AgedLeads {
 export const owesNothing = ({ outbox_at, report_due_at, call_end }: AgedLead): boolean =>
   outbox_at === undefined && report_due_at === undefined && call_end === undefined;
 
-const AGED = { finished_at: 1, outbox_at: 1, report_due_at: 1, call_end: 1 } as const;
+const AGED = { phone_number: 1, finished_at: 1, outbox_at: 1, report_due_at: 1, call_end: 1 } as const;
 /** By the lead alone it can't be told which calls were recorded: a former attempt's may have been. Those that were never dialled have none. */
 const LEFT: Record<RetentionKind, Record<string, unknown>> = {
   recordings: { recording_url: { $ne: null } },
@@ -45,9 +52,14 @@ export const agedLeads = (model: Model<LeadDoc>): AgedLeads => ({
       .sort({ finished_at: 1, _id: 1 })
       .limit(limit)
       .lean<AgedLead[]>(),
-  count: (reseller_id, kind, from, before) =>
+  count: (reseller_id, kind, { from, before }, held) =>
     model.countDocuments(
-      { reseller_id, finished_at: { $gte: from, $lt: before }, ...LEFT[kind] },
+      {
+        reseller_id,
+        finished_at: { $gte: from, $lt: before },
+        ...LEFT[kind],
+        ...(held.length === 0 ? {} : { phone_number: { $nin: [...held] } }),
+      },
       { limit: MAX_COUNTED_AGED + 1 },
     ),
   remove: async (lead_ids) =>

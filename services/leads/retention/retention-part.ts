@@ -2,6 +2,7 @@ import type { Model } from "mongoose";
 import type { Handlers, ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { Loop } from "../../../shared/time/loop.ts";
 import type { LeadDeps } from "../deps.ts";
+import type { LegalHolds } from "../holds/legal-holds.repository.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { agedLeads } from "./aged-leads.ts";
 import { endAged } from "./retention-run.ts";
@@ -19,18 +20,18 @@ export interface RetentionPart {
 }
 
 /** Retention over its collection and the collection of leads. */
-export function retentionPart(service: ServiceDeps, model: Model<LeadDoc>): RetentionPart {
+export function retentionPart(service: ServiceDeps, model: Model<LeadDoc>, holds: LegalHolds): RetentionPart {
   const retentions = retentionsRepository(service.store().model("retentions", retentionSchema));
   const aged = agedLeads(model);
   return {
     actions: (loop) => {
-      const deps = { ...service, retentions, aged, onDue: () => loop()?.nudge() };
+      const deps = { ...service, retentions, aged, holds, onDue: () => loop()?.nudge() };
       return {
         getRetention: (p, { bus }) => getRetention(deps, bus, p),
         setRetention: (p, { bus }) => setRetention(deps, bus, p),
         dryRunRetention: (p, { bus }) => dryRunRetention(deps, bus, p),
       };
     },
-    pass: (deps) => endAged({ ...service, ...deps, retentions, aged }),
+    pass: (deps) => endAged({ ...service, ...deps, retentions, aged, holds }),
   };
 }

@@ -9,6 +9,7 @@ import {
 import { errorForLog } from "../../../shared/process/log.ts";
 import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
+import type { LegalHolds } from "../holds/legal-holds.repository.ts";
 import { endRecording, endTranscript } from "../rules/lead-retention.ts";
 import { owesNothing, type AgedLeads } from "./aged-leads.ts";
 import { daysOf, type RetentionDoc, type RetentionRun } from "./retentions.model.ts";
@@ -33,6 +34,7 @@ export interface RetentionDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"
   leads: Pick<LeadsRepository, "transitionMany">;
   retentions: Retentions;
   aged: AgedLeads;
+  holds: Pick<LegalHolds, "among">;
 }
 
 type Order = ParamsOf<"dialer.endRecords">;
@@ -65,12 +67,14 @@ async function endOwn({ aged, clock, leads }: RetentionDeps, kind: RetentionKind
   return kind === "recordings" ? {} : { transcripts: made.filter((lead) => lead !== null).length };
 }
 
-/** Ends what the next leads have of the run's kind; null: there are no more. Those of which something is under way stay as they are. */
+/** Ends what the next leads have of the run's kind; null: there are no more. Those of which something is under way, and those under a legal hold, stay as they are. */
 async function endBatch(deps: RetentionDeps, { _id }: RetentionDoc, run: RetentionRun, before: Date) {
   const batch = await deps.aged.next(_id, run.after, before, LEADS_PER_END);
   const last = batch.at(-1);
   if (last === undefined) return null;
-  let lead_ids = batch.filter(owesNothing).map((lead) => lead._id);
+  const phones = batch.map((lead) => lead.phone_number);
+  const isHeld = await deps.holds.among(_id, phones);
+  let lead_ids = batch.filter((lead) => owesNothing(lead) && !isHeld(lead.phone_number)).map((lead) => lead._id);
   let ended: EndedCounts = {};
   for (const holder of HOLDERS[run.kind]) {
     if (lead_ids.length === 0) break;

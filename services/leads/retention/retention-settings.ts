@@ -3,6 +3,8 @@ import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/b
 import type { By } from "../../../shared/contracts/records/identity.ts";
 import { MAX_COUNTED_AGED, RETENTION_KINDS, type RetentionDays } from "../../../shared/contracts/requests/retention.ts";
 import { fail } from "../../../shared/errors.ts";
+import type { LegalHolds } from "../holds/legal-holds.repository.ts";
+import { checkReseller } from "../named-reseller.ts";
 import type { AgedLeads } from "./aged-leads.ts";
 import { beforeWhen, BEGINNING } from "./retention-run.ts";
 import { daysOf, NO_DAYS, toRetention } from "./retentions.model.ts";
@@ -12,9 +14,13 @@ import type { Retentions } from "./retentions.repository.ts";
 export interface RetentionSettingDeps extends Pick<ServiceDeps, "clock" | "log"> {
   retentions: Retentions;
   aged: Pick<AgedLeads, "count">;
+  holds: Pick<LegalHolds, "numbersOf">;
   /** Runs when a run is due. */
   onDue(): void;
 }
+
+/** Held numbers that a dry run leaves out, at most. */
+const MAX_HELD = 1000;
 
 type Asked = ParamsOf<"leads.getRetention">;
 type Wanted = ParamsOf<"leads.setRetention">;
@@ -29,11 +35,7 @@ async function resellerOf(bus: Bus, by: By, named: string | undefined): Promise<
     return fail("VALIDATION_FAILED", "reseller_id is missing: an admin names the reseller whose records are meant.", {
       errors: [{ path: "reseller_id", message: "is required of an admin" }],
     });
-  const { reseller } = await bus.call("merchants.lookup", { reseller_id: named });
-  if (!reseller)
-    fail("RESELLER_NOT_FOUND", "reseller_id names no reseller; list them with GET /resellers.", {
-      errors: [{ path: "reseller_id", message: "is unknown" }],
-    });
+  await checkReseller(bus, named);
   return named;
 }
 
@@ -92,7 +94,7 @@ export async function setRetention(
 
 /** POST /retention/dry-run: what would end now with these periods, or, where none is named, with those that are set. Changes nothing. */
 export async function dryRunRetention(
-  { clock, retentions, aged }: RetentionSettingDeps,
+  { clock, retentions, aged, holds }: RetentionSettingDeps,
   bus: Bus,
   { by, reseller_id: named, ...wanted }: Wanted,
 ): Promise<ResultOf<"leads.dryRunRetention">> {
@@ -100,11 +102,13 @@ export async function dryRunRetention(
   const stored = await retentions.find(reseller_id);
   const days = Object.keys(wanted).length > 0 ? daysFrom(wanted) : (stored?.days ?? NO_DAYS);
   const now = clock.now();
+  const held = await holds.numbersOf(reseller_id, MAX_HELD);
   const kinds = RETENTION_KINDS.map(async (kind) => {
     const of = daysOf(days, kind);
     if (of === null) return [];
     const before = beforeWhen(now, of);
-    const counted = await aged.count(reseller_id, kind, stored?.done_to[kind] ?? BEGINNING, before);
+    const from = stored?.done_to[kind] ?? BEGINNING;
+    const counted = held === "all" ? 0 : await aged.count(reseller_id, kind, { from, before }, held);
     return [
       {
         kind,

@@ -92,6 +92,11 @@ export const ErasureRecord = named(
       "Leads whose call, report or recording was still under way when they were looked at last; they are erased when it is over.",
       Type.Integer({ minimum: 0 }),
     ),
+    held_by: described(
+      "The legal hold that was put meanwhile and keeps the erasure from going on; null: none does.",
+      Nullable(Id),
+      { example: null },
+    ),
     erased: described("What was erased so far, by kind.", ErasedFields),
     requested_by: described(
       "Who asked for it.",

@@ -93,7 +93,7 @@ export const RetentionRecord = named(
           started_at: described("When it began. Ages count up to then.", IsoTime),
           finished_at: described("When it was done; null: it is under way.", Nullable(IsoTime)),
           waiting: described(
-            "Leads that are old enough, but whose call, report or delivery was still under way; the next run looks at them again.",
+            "Leads that are old enough, but under a legal hold, or whose call, report or delivery was still under way; the next run looks at them again.",
             Type.Integer({ minimum: 0 }),
           ),
           ended: described("What ended, by kind.", EndedFields),
@@ -135,7 +135,7 @@ export const retentionDryRun = [
           days: described("The period, days.", Type.Integer()),
           before: described("What belongs to leads that ended before then would end.", IsoTime),
           leads: described(
-            `Leads of which something of this kind may be left, counted up to ${MAX_COUNTED_AGED}.`,
+            `Leads of which something of this kind may be left and that no legal hold covers, counted up to ${MAX_COUNTED_AGED}.`,
             Type.Integer({ minimum: 0 }),
           ),
           more: described("true: there are more than were counted.", Type.Boolean()),

@@ -6,6 +6,7 @@ import { codeOf } from "../../../../shared/errors.ts";
 import { M, R } from "../../../fixtures/leads-stage.ts";
 import { needing } from "../../../fixtures/database-abilities.ts";
 import { servedBy } from "../../../fixtures/query-plan.ts";
+import { leaveOver } from "../../fixtures/over-leads.ts";
 import { erasureStage, type ErasureStage } from "../../fixtures/erasure-stage.ts";
 
 const DAY_MS = 86_400_000;
@@ -27,34 +28,7 @@ beforeEach(async () => {
   await set({});
 });
 
-/** A lead that is over since so many days, with a call, a recording and a delivered report. */
-async function over(days: number) {
-  const { e164, spellings } = it.fresh();
-  const lead_id = await it.push(e164);
-  await it.settle(lead_id, await it.claim(lead_id), spellings[1] ?? "");
-  const file = await it.leaveCall(lead_id, e164);
-  await until("the report to be with the webhook service", async () => {
-    await it.clock.advance(1000);
-    return (await of("deliveries", lead_id)) === 1 ? true : undefined;
-  });
-  await it.db
-    .collection("deliveries")
-    .updateMany({ lead_id }, { $set: { state: "delivered" }, $unset: { next_try_at: 1 } });
-  await until("its events to be published", async () => {
-    await it.clock.advance(1000);
-    return (await it.db.collection("leads").countDocuments({ lead_id, outbox_at: null })) === 0 ? true : undefined;
-  });
-  await until("nothing to be owed", async () => {
-    await it.clock.advance(1000);
-    const [doc] = await it.db.collection<{ _id: string }>("leads").find({ _id: lead_id }).toArray();
-    return doc && !("outbox_at" in doc) && !("report_due_at" in doc) ? true : undefined;
-  });
-  const finished_at = new Date(it.clock.now().getTime() - days * DAY_MS);
-  await it.db
-    .collection<{ _id: string }>("leads")
-    .updateOne({ _id: lead_id }, { $set: { finished_at, recording_url: "https://calls.example/r" } });
-  return { lead_id, file, finished_at };
-}
+const over = (days: number) => leaveOver(it, days);
 
 const done = (): Promise<NonNullable<ResultOf<"leads.getRetention">["last_run"]>> =>
   until("the run to be done", async () => {
