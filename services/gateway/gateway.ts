@@ -12,6 +12,7 @@ import { carrierCallbacks } from "./carrier-callbacks.ts";
 import { corsHeaders, originsOf, preflightHeaders } from "./http/cors.ts";
 import { doorway, isDoorPath, type Doorway } from "./session-page/doorway.ts";
 import { sessionPage } from "./session-page/session-page.ts";
+import { sessionRecording } from "./session-page/session-recording.ts";
 import { homePage } from "./docs/home-page.ts";
 import { docsPage } from "./docs/html-page.ts";
 import { DOCS_POLICY } from "./docs/page-assets.ts";
@@ -37,7 +38,7 @@ import { proxyNotice } from "./http/proxy-notice.ts";
 import { isLoopback, limitsOf, type Limits } from "./http/request-limits.ts";
 import { livekitWebhook } from "./livekit-webhook.ts";
 import { openApi } from "./docs/openapi.ts";
-import { recordingEndpoint } from "./recording-download.ts";
+import { recordingEndpoint, recordingSender, type RecordingSender } from "./recording-download.ts";
 import { inMatchingOrder, ROUTES } from "./routes/index.ts";
 import type { Row } from "./routes/row.ts";
 
@@ -153,13 +154,9 @@ const answerOptions =
   };
 
 /** Handlers of the table's rows. */
-function rowHandlers(
-  parts: EndpointParts,
-  keeping: Parameters<typeof recordingEndpoint>[2],
-  following: StreamDeps,
-): Gateway["api"] {
+function rowHandlers(parts: EndpointParts, sendRecording: RecordingSender, following: StreamDeps): Gateway["api"] {
   const handlerOf = (row: Row): Handler => {
-    if (row.download) return recordingEndpoint(row, parts, keeping);
+    if (row.download) return recordingEndpoint(row, parts, sendRecording);
     if (row.wholeList !== undefined) return wholeListEndpoint(row, row.wholeList, parts);
     if (row.follows === true) return eventStreamEndpoint(row, parts, following);
     if (row.perItem) return itemResultsEndpoint(row, row.perItem, parts);
@@ -190,16 +187,17 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
   const proxy = proxyNotice(deps);
   const notices = { checks: () => [...commands.checks(), ...proxy.checks()] };
   const parts = { identifier: who, limits, refused };
-  const keeping = { stores: recordingStores(deps), log: deps.log };
+  const sendRecording = recordingSender({ stores: recordingStores(deps), log: deps.log });
   const streams = openStreams(deps.clock);
   return {
-    api: rowHandlers(parts, keeping, { clock: deps.clock, bus, streams }),
+    api: rowHandlers(parts, sendRecording, { clock: deps.clock, bus, streams }),
     root: {
       ...healthHandlers(deps, bus, visible, notices, operators(who, limits)),
       ...homePage(deps.env),
       ...documentation(deps.env.PUBLIC_HTTP_URL),
       ...livekitWebhook(deps, bus, limits, refused),
       ...sessionPage(deps.env, limits, refused),
+      ...sessionRecording(deps.clock, limits, refused, sendRecording),
       ...doors.handlers,
       ...withHead(CARRIER_PATH, callbacks),
       [`POST ${CARRIER_PATH}`]: callbacks,

@@ -86,20 +86,24 @@ async function send(res: ServerResponse, { body }: Opened, log: ProcessDeps["log
   }
 }
 
-/** Streams a recording straight from where it is kept (streams over the bus have no back-pressure), after leads have said that it is the asker's. */
-export function recordingEndpoint(
-  row: Row,
-  parts: EndpointParts,
-  { stores, log }: { stores: RecordingStores; log: ProcessDeps["log"] },
-): Handler {
-  const reader = paramsReader(row);
+/** Streams a recording to whoever may have it, whole or in part, straight from where it is kept: streams over the bus have no back-pressure. RECORDING_FAILED, RANGE_NOT_SATISFIABLE, BUSY. */
+export type RecordingSender = (
+  exchange: Pick<Exchange, "req" | "res" | "request_id">,
+  kept: StoredRecording,
+  call_id: string,
+) => Promise<void>;
+
+/** The sender of a gateway, which counts what it sends at once. */
+export function recordingSender({
+  stores,
+  log,
+}: {
+  stores: RecordingStores;
+  log: ProcessDeps["log"];
+}): RecordingSender {
   let downloads = 0;
-  const serve = async (exchange: Exchange): Promise<void> => {
-    const { req, res, bus, request_id } = exchange;
-    const by = (await identifyAsker(row, exchange, parts)) ?? fail("UNAUTHENTICATED", "A recording needs a token.");
-    const { call_sid } = reader.withoutBody(givenWithoutBody(exchange), by);
-    const kept = await bus.call("leads.recording", { by, call_sid: String(call_sid) });
-    const headers = headersOf(kept, String(call_sid));
+  return async ({ req, res, request_id }, kept, call_id) => {
+    const headers = headersOf(kept, call_id);
     if (req.method === "HEAD") {
       res.writeHead(200, { ...headers, "Content-Length": kept.bytes }).end();
       return;
@@ -128,9 +132,16 @@ export function recordingEndpoint(
       downloads -= 1;
     }
   };
+}
+
+/** The recording of a call, after leads have said that it is the asker's. */
+export function recordingEndpoint(row: Row, parts: EndpointParts, send: RecordingSender): Handler {
+  const reader = paramsReader(row);
   return async (exchange) => {
     try {
-      await serve(exchange);
+      const by = (await identifyAsker(row, exchange, parts)) ?? fail("UNAUTHENTICATED", "A recording needs a token.");
+      const call_sid = String(reader.withoutBody(givenWithoutBody(exchange), by)["call_sid"]);
+      await send(exchange, await exchange.bus.call("leads.recording", { by, call_sid }), call_sid);
     } catch (error) {
       parts.refused(exchange, error, { answers: row.answers });
     }

@@ -21,6 +21,7 @@ import { pushKeysRepository } from "./push/push-keys.repository.ts";
 import { push, pushMany } from "./push/push.ts";
 import { callByDoor } from "./sessions/door-session.ts";
 import { joinByLink, makeJoinLink, type LinkDeps } from "./sessions/join-link.ts";
+import { recordingByLink } from "./sessions/link-recording.ts";
 import { joinSession, speakInSession } from "./sessions/join-session.ts";
 import { retentionPart } from "./retention/retention-part.ts";
 import { agingTemplates, dueLeads, dueQueues, expireLeads, inFlight, requeue } from "./queues/due-queues.ts";
@@ -131,9 +132,10 @@ const attemptActions = (
 /** The actions of session leads. */
 const sessionActions = (
   deps: LinkDeps,
-): Handlers<"leads", "join" | "joinLink" | "joinByLink" | "callByDoor" | "speak"> => ({
+): Handlers<"leads", "join" | "joinLink" | "joinByLink" | "recordingByLink" | "callByDoor" | "speak"> => ({
   joinLink: (p) => makeJoinLink(deps, p),
   joinByLink: (p, { bus }) => joinByLink(deps, bus, p),
+  recordingByLink: (p, { bus }) => recordingByLink(deps, bus, p),
   callByDoor: (p, { bus }) => callByDoor(deps, bus, p),
   join: (p, { bus }) => joinSession(deps, bus, p),
   speak: (p, { bus }) => speakInSession(deps, bus, p),

@@ -123,6 +123,7 @@ const CALLERS: Callers = {
     join: ["gateway"],
     joinLink: ["gateway"],
     joinByLink: ["gateway"],
+    recordingByLink: ["gateway"],
     callByDoor: ["gateway"],
     speak: ["gateway"],
     heads: ["scheduler"],

@@ -19,6 +19,13 @@ const Seen = { lead_id: Uuid, due_at: IsoTime };
 const Done = Type.Object({ done: Type.Boolean() });
 const Renewed = Type.Object({ done: Type.Boolean(), outcome: Type.Optional(Nullable(UpTo(64))) });
 const Lease = Type.Integer({ minimum: 1, maximum: 20_000 });
+/** Where the bytes of a recording are. */
+const StoredRecording = Type.Object({
+  key: UpTo(300),
+  content_type: UpTo(100),
+  bytes: Type.Integer(),
+  where: Type.Enum([...RECORDING_PLACES]),
+});
 
 /** Leads: queue, state machine, record. A transition answers `done`: false when the race was lost, which is no error. */
 export const leads = {
@@ -82,12 +89,14 @@ export const leads = {
     /** Where the recording of a call is, by the call_id of its lead; its bytes are read there. RECORDING_NOT_FOUND, RECORDING_NOT_READY, RECORDING_FAILED. */
     recording: action(
       Strict({ by: By, call_sid: described("The call_id of the lead.", Type.String({ maxLength: 300 })) }),
-      Type.Object({
-        key: UpTo(300),
-        content_type: UpTo(100),
-        bytes: Type.Integer(),
-        where: Type.Enum([...RECORDING_PLACES]),
-      }),
+      StoredRecording,
+    ),
+    /** The same for the tab that held the session of a link, `resume` its secret: of test sessions, for an hour after their end. As `recording`; LEAD_NOT_FOUND: another link or tab; FORBIDDEN: no
+     *  test session, or over for longer. */
+    recordingByLink: action(
+      Strict({ link: Text(64), resume: Text(64) }),
+      Type.Object({ ...StoredRecording.properties, call_id: UpTo(200) }),
+      { since: "0.3.0" },
     ),
     abort: action(...abort),
 

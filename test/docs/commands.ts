@@ -74,6 +74,7 @@ const OTHER_ENDPOINTS = new Set([
   "GET /openapi.json",
   "POST /livekit/webhook",
   "POST /r/call/{key}",
+  "GET /r/{token}/recording",
   "POST /inbound-address",
   "POST /inbound",
 ]);

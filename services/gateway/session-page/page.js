@@ -1,4 +1,5 @@
 /* The page behind a join link: the SDK with a person's buttons. */
+import { offerRecording } from "./recording.js";
 import { join, wasJoined } from "./session.js";
 
 const at = (id) => document.getElementById(id);
@@ -26,6 +27,7 @@ function finish(text) {
   say(text);
   for (const id of ["start", "mute", "end", "meter"]) at(id).hidden = true;
   if (wakeLock) void wakeLock.release().catch(() => undefined);
+  offerRecording();
 }
 
 function follow(joined) {

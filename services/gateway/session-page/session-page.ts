@@ -16,6 +16,7 @@ type PageEnv = Pick<Env, "PUBLIC_WS_URL"> & RoomEnv;
 const ASSETS = {
   "page.css": "text/css; charset=utf-8",
   "page.js": "text/javascript; charset=utf-8",
+  "recording.js": "text/javascript; charset=utf-8",
   "session.js": "text/javascript; charset=utf-8",
   "socket-transport.js": "text/javascript; charset=utf-8",
   "room-transport.js": "text/javascript; charset=utf-8",
@@ -47,10 +48,10 @@ function roomOrigins({ public_url }: Pick<LivekitAccount, "public_url">): string
   return hosts.flatMap((each) => schemes.map((scheme) => `${scheme}//${each}`));
 }
 
-/** What the page may do: its own files, the session's socket or room, the microphone; nothing of anybody else. */
+/** What the page may do: its own files, the session's socket or room, the microphone, the recording that it has fetched; nothing of anybody else. */
 function policyOf(env: PageEnv, account: LivekitAccount | null): string {
   const media = [new URL(env.PUBLIC_WS_URL).origin, ...(account ? roomOrigins(account) : [])].join(" ");
-  return `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${media}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
+  return `default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' ${media}; media-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'`;
 }
 
 /** What a tab says of itself. `resume`: its secret; absent: it has none yet. `livekit`: it can be in a LiveKit room. VALIDATION_FAILED. */

@@ -27,8 +27,8 @@ const CALL_ID = /^[\x21-\x7e]{1,200}$/;
 /** A recording on its way is asked for again after this long. */
 const NOT_READY_SECONDS = 15;
 
-/** The location of a recording, or why there is none. */
-function readable({
+/** The location of a recording, or why there is none. RECORDING_NOT_FOUND, RECORDING_NOT_READY, RECORDING_FAILED. */
+export function readable({
   state,
   key,
   content_type,

@@ -74,7 +74,7 @@ export const claim = (
   events: [event.claimed(now, seen.claim_no + 1, attempt)],
 });
 
-/** BACKLOG -> PROCESSING, for a session: a client is about to join. A session lead is never due, so that no scheduler claims it. */
+/** BACKLOG -> PROCESSING, for a session: a client is about to join, in the tab of `link_holder` or by a token, so that a tab of before has it no more. A session lead is never due, so that no scheduler claims it. */
 export const join = (
   seen: Pick<LeadDoc, "_id" | "claim_no">,
   attempt: AttemptSnapshot,
@@ -92,6 +92,7 @@ export const join = (
       updated_at: now,
       ...(link_holder === undefined ? {} : { link_holder }),
     },
+    ...(link_holder === undefined ? { $unset: { link_holder: 1 } } : {}),
     $inc: { attempt_count: 1, claim_no: 1 },
     ...historyEntry("claimed", now, { claim_no: seen.claim_no + 1, template_version: attempt.template_version }),
   },

@@ -112,7 +112,7 @@ describe("every (state, move) pair", () => {
       const { $set, $unset } = MOVES[name]!.move.update;
       const status = $set["status"];
       if (status === "PROCESSING")
-        expect([$set["lease_until"], $unset]).toEqual([LATER, name === "join" ? undefined : { due_at: 1 }]);
+        expect([$set["lease_until"], $unset]).toEqual([LATER, name === "join" ? { link_holder: 1 } : { due_at: 1 }]);
       if (status === "BACKLOG" || status === "RETRY")
         expect([$set["due_at"], $set["queue"], $unset]).toEqual([LATER, ID, { lease_until: 1 }]);
       if (status === "FINISHED")

@@ -39,6 +39,7 @@ const held =
     assert.ok(hasSaid(recorded.customer, SAYS), `recorded of the customer: ${recorded.customer}`);
     assert.ok(lane.agrees(recorded.agent, heard), `recorded of the agent: ${recorded.agent}; played: ${heard}`);
     await until("the report", () => lane.product.sink.reports.get(lead_id), WAIT_MS, POLL_MS);
+    assert.equal(await page.evaluate(`document.querySelector("#recording").hidden`), true, "it is the tenant's");
     return `${browser.version}; the page played "${heard.slice(0, 45)}…"`;
   };
 

@@ -8,6 +8,7 @@ import { MICROPHONES } from "./microphone-scenes.ts";
 import { startLane, type Lane } from "./lane.ts";
 import { READING } from "./reading-scenes.ts";
 import { ROOM_FAULTS } from "./room-faults.ts";
+import { RECORDINGS } from "./recording-scenes.ts";
 import { REAL_SPEECH } from "./real-speech-scenes.ts";
 import type { Scene } from "./scene.ts";
 
@@ -40,6 +41,7 @@ const lane = await startLane(values.folder, values.split);
 const scenes = [
   ...FAULTS,
   ...CONVERSATIONS,
+  ...RECORDINGS,
   ...FIREFOX_SCENES,
   ...MICROPHONES,
   ...REAL_SPEECH,

@@ -32,6 +32,7 @@ let opened: SessionOrder[] = [];
 let rejoined: string[] = [];
 let verdict: Verdict = { verdict: "never_dialled" };
 let stage: Stage;
+let recordings: Record<string, NonNullable<ResultOf<"dialer.recordingOf">["recording"]>> = {};
 const access = (call_ref: string) => ({
   url: "ws://media",
   token: "t",
@@ -66,6 +67,7 @@ beforeAll(async () => {
           return access(call_ref);
         },
         reconcile: () => verdict,
+        recordingOf: ({ call_id }) => ({ recording: recordings[call_id] ?? null }),
         history: () => ({ calls: [], carrier_events: [] }),
       }),
     ],
@@ -85,6 +87,8 @@ const push = async (over: Partial<ParamsOf<"leads.push">["lead"]> = {}) =>
     .lead_call_tracker_id;
 const join = (lead_id: string) => stage.bus.call("leads.join", { by, lead_id });
 const refusal = (lead_id: string) => join(lead_id).then(() => "joined", codeOf);
+const linkOf = async (lead_id: string) =>
+  (await stage.bus.call("leads.joinLink", { by, lead_id })).url.split("/r/")[1] ?? "";
 const get = (lead_id: string) => stage.bus.call("leads.get", { by, lead_id });
 
 describe("a session lead", () => {
@@ -193,7 +197,7 @@ describe("a session lead", () => {
 
   test("is joined in a LiveKit room by the page that can be in one", async () => {
     const lead_id = await push();
-    const link = (await stage.bus.call("leads.joinLink", { by, lead_id })).url.split("/r/")[1] ?? "";
+    const link = await linkOf(lead_id);
     await stage.bus.call("leads.joinByLink", { link, livekit: true });
     expect(opened.at(-1)).toMatchObject({ lead_id });
     expect(opened.at(-1)?.via).toBeUndefined();
@@ -201,10 +205,9 @@ describe("a session lead", () => {
 
   test("is joined by its link by one tab, which alone comes back, until the lead is over; a new link voids the old", async () => {
     const lead_id = await push();
-    const linkOf = async () => (await stage.bus.call("leads.joinLink", { by, lead_id })).url.split("/r/")[1] ?? "";
     const enter = (link: string, resume?: string) =>
       stage.bus.call("leads.joinByLink", { link, ...(resume === undefined ? {} : { resume }) });
-    const [old, link] = [await linkOf(), await linkOf()];
+    const [old, link] = [await linkOf(lead_id), await linkOf(lead_id)];
     expect(await enter(old).catch(codeOf)).toBe("LEAD_NOT_FOUND");
     expect((await get(lead_id)).status).toBe("BACKLOG");
     const { resume, room_name } = await enter(link);
@@ -218,5 +221,70 @@ describe("a session lead", () => {
     await stage.bus.call("leads.settle", { lead_id, claim_no: 1, facts: noFacts("completed") });
     expect(await enter(link, resume).catch(codeOf)).toBe("SESSION_OVER");
     expect(JSON.stringify(await get(lead_id))).not.toContain(link);
+  });
+});
+
+describe("the recording of a session", () => {
+  const WHERE = { key: "2026/01/01/a.wav", content_type: "audio/wav", bytes: 100, where: "local" } as const;
+  /** A session that a tab has held, and what it hears of the recording. */
+  async function held(execution_mode: "RTC" | "RTC_TEST" | "RTC_STREAM") {
+    const lead_id = await push({ execution_mode });
+    const link = await linkOf(lead_id);
+    const { resume } = await stage.bus.call("leads.joinByLink", { link });
+    const heard = (secret = resume) =>
+      stage.bus.call("leads.recordingByLink", { link, resume: secret }).catch((error: unknown) => codeOf(error));
+    return { lead_id, link, heard };
+  }
+  const over = async (lead_id: string, claim_no = 1) => {
+    const call_id = `rtc-${lead_id}.${claim_no}`;
+    await stage.bus.call("leads.settle", { lead_id, claim_no, facts: { ...noFacts("completed"), call_id } });
+    recordings[call_id] = { lead_id, state: "stored", ...WHERE };
+    return call_id;
+  };
+  beforeEach(() => {
+    recordings = {};
+  });
+
+  test("of a test is heard by the tab that held it, from the end on, for an hour", async () => {
+    const { lead_id, heard } = await held("RTC_TEST");
+    expect(await heard()).toBe("RECORDING_NOT_READY");
+    const call_id = await over(lead_id);
+    expect(await heard()).toEqual({ ...WHERE, call_id });
+    expect(await heard("another secret")).toBe("LEAD_NOT_FOUND");
+    await clock.advance(3_600_000);
+    expect(await heard()).toEqual({ ...WHERE, call_id });
+    await clock.advance(1000);
+    expect(await heard()).toBe("FORBIDDEN");
+  });
+
+  test.each(["RTC", "RTC_STREAM"] as const)("of mode %s is the tenant's alone", async (mode) => {
+    const { lead_id, heard } = await held(mode);
+    await over(lead_id);
+    expect(await heard()).toBe("FORBIDDEN");
+  });
+
+  test("is told of while it is on its way, and where there is none", async () => {
+    const { lead_id, heard } = await held("RTC_TEST");
+    const call_id = await over(lead_id);
+    const state = (word: "wanted" | "absent" | "failed") => {
+      recordings[call_id] = { lead_id, state: word, key: null, content_type: null, bytes: null, where: null };
+      return heard();
+    };
+    expect([await state("wanted"), await state("absent"), await state("failed")]).toEqual([
+      "RECORDING_NOT_READY",
+      "RECORDING_NOT_FOUND",
+      "RECORDING_FAILED",
+    ]);
+    recordings = {};
+    expect(await heard()).toBe("RECORDING_NOT_FOUND");
+  });
+
+  test("is not heard by a tab that asked for a session which another client then held", async () => {
+    const { lead_id, heard } = await held("RTC_TEST");
+    const due_at = clock.now().toISOString();
+    await stage.bus.call("leads.release", { lead_id, claim_no: 1, due_at, reason: "no_client_joined" });
+    await join(lead_id);
+    await over(lead_id, 2);
+    expect(await heard()).toBe("LEAD_NOT_FOUND");
   });
 });
