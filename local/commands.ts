@@ -30,6 +30,7 @@ export const BENCH = command({
       about: "speech: a second of the lines takes so many",
     },
     seed: { kind: "number", value: "n", min: 0, max: 10_000, whole: true, default: 0, about: "speech: other noises" },
+    told: { kind: "flag", about: "speech: the recogniser makes no errors, as it is told what callers say" },
     phantom: { kind: "flag", about: "speech: the recogniser writes words for sound without any" },
     pitch: { kind: "flag", about: "speech: voices are told by their pitch, not by the model" },
     tree: { kind: "text", value: "folder", about: "speech: another version's folder, whose service runs" },

@@ -156,10 +156,10 @@ async function oneCall(
     timed = turns;
     await clock.wait(LEAD_IN_MS);
     await line.answeredAfter(0, AGENT_MS);
-    for (const pcm of answers) {
+    for (const [n, pcm] of answers.entries()) {
       await line.agentSilent(PAUSE_MS, AGENT_MS);
       const before = models.heard.length;
-      const spoke = await line.say(pcm);
+      const spoke = await line.say(pcm, [{ text: ANSWERS[n] ?? "", from: 0, to: pcm.length }]);
       const came = await line.answeredAfter(spoke.end, GIVEN_UP_MS);
       const bounded = turns.some((turn) => turn.at > spoke.onset && turn.end !== "silence");
       const took = came === null ? null : came - spoke.end;

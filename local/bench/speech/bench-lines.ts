@@ -7,6 +7,7 @@ import { lineClock, speechLine, type LineClock, type LineFeatures, type SpeechLi
 import { startSpeechModels, type SpeechModels } from "./speech-models.ts";
 import { spokenByPrograms, type Spoken } from "./spoken.ts";
 import { allSentences } from "./texts.ts";
+import { toldEar } from "./told-ear.ts";
 
 /** The conversation service in a process of its own, with models that hear and speak, and lines that lead to it. */
 export interface BenchLines {
@@ -45,6 +46,8 @@ export interface BenchLinesOptions {
   slow: number;
   seed: number;
   phantom?: string;
+  /** The recogniser makes no errors: it is told what was said. */
+  told?: boolean | undefined;
   chat?: string;
   env?: Record<string, string>;
   /** Another version's folder, whose service runs. */
@@ -85,12 +88,13 @@ function timedTurns(clock: LineClock) {
 
 /** Starts it all. */
 export async function benchLines(o: BenchLinesOptions): Promise<BenchLines> {
-  const { slow, seed, phantom = "", chat, env = {}, tree } = o;
+  const { slow, seed, phantom = "", told = false, chat, env = {}, tree } = o;
+  const lines: SpeechLine[] = [];
   const clock = lineClock(slow);
   const spoken = spokenByPrograms();
   const { turnsOf, onLog } = timedTurns(clock);
   const start = async (): Promise<Started> => {
-    const recogniser = startRecogniser(allSentences(), RECOGNISERS);
+    const recogniser = told ? toldEar(() => lines) : startRecogniser(allSentences(), RECOGNISERS);
     // they read their model before their first answer
     await Promise.all(Array.from({ length: RECOGNISERS }, () => recogniser.words(new Int16Array(WARM_UP))));
     const models = await startSpeechModels({ recogniser, spoken, clock, phantom });
@@ -127,12 +131,14 @@ export async function benchLines(o: BenchLinesOptions): Promise<BenchLines> {
       const lead_id = randomUUID();
       const url = await prepared(template, lead_id, payload);
       const line = await speechLine(url, clock, features, seed);
+      lines.push(line);
       try {
         const result = await talk(line, turnsOf(lead_id));
         await line.hangUp();
         return { result, settled: await talker.settled(lead_id) };
       } finally {
         await line.hangUp();
+        lines.splice(lines.indexOf(line), 1);
       }
     },
     async stop() {

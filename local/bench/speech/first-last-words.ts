@@ -39,7 +39,7 @@ export async function helloAfter(bench: BenchLines, after_ms: number): Promise<H
   });
   const { result } = await bench.call(template, { features: { background }, seed: 9 }, async (line) => {
     await clock.wait(after_ms);
-    await line.say(hello);
+    await line.say(hello, [{ text: HELLO, from: 0, to: hello.length }]);
     await line.answeredAfter(0, LIMIT_MS);
     await line.agentSilent(OVER_MS, LIMIT_MS);
     return [...line.heard];
@@ -87,7 +87,10 @@ export async function afterthought(
     async (line) => {
       await line.answeredAfter(0, LIMIT_MS);
       await line.agentSilent(OVER_MS, LIMIT_MS);
-      const { end } = await line.say(said);
+      const { end } = await line.say(said, [
+        { text: "Yes.", from: 0, to: yes.length },
+        { text: "Friday would be better.", from: yes.length + gap.length, to: said.length },
+      ]);
       await line.answeredAfter(end, LIMIT_MS);
       for (const until = clock.now() + LIMIT_MS; line.closedAt === null && clock.now() < until;) await clock.wait(100);
     },

@@ -4,6 +4,7 @@ import { noiseFrom } from "../../speech/noises.ts";
 import { STREAM_SID } from "../voice/sounds.ts";
 import { endStream } from "../voice/stream-caller.ts";
 import { mixed } from "./levels.ts";
+import type { Utterance } from "./told-ear.ts";
 
 const RATE = 8000;
 const FRAME_MS = 20;
@@ -62,6 +63,8 @@ export class SpeechLine {
   /** Instants at which a frame with sound came, and at which our queue was cleared. */
   readonly cameAt: number[] = [];
   readonly clearedAt: number[] = [];
+  /** What the person said and says, in samples of what was sent. */
+  readonly utterances: Utterance[] = [];
   /** When the agent closed the leg; null: it did not. */
   closedAt: number | null = null;
   readonly #socket: WebSocket;
@@ -73,7 +76,8 @@ export class SpeechLine {
   readonly #heard: (Int16Array | null)[] = [];
   readonly #began: number;
   #queue: (Int16Array | string)[] = [];
-  #mouth: { pcm: Int16Array; at: number; onset: number; done(spoke: Spoke): void } | null = null;
+  #mouth: { pcm: Int16Array; said: readonly Utterance[]; at: number; onset: number; done(spoke: Spoke): void } | null =
+    null;
   #lastSoundAt: number;
   #onWay: { due: number; text: string }[] = [];
   #timer: NodeJS.Timeout | null = null;
@@ -106,10 +110,10 @@ export class SpeechLine {
     this.#tick();
   }
 
-  /** The person says something; resolves when the last of it has been sent. */
-  say(pcm: Int16Array): Promise<Spoke> {
+  /** The person says something, whose words are known, by samples of it; resolves when the last of it has been sent. */
+  say(pcm: Int16Array, said: readonly Utterance[]): Promise<Spoke> {
     return new Promise((done) => {
-      this.#mouth = { pcm, at: 0, onset: 0, done };
+      this.#mouth = { pcm, said, at: 0, onset: 0, done };
     });
   }
 
@@ -178,7 +182,11 @@ export class SpeechLine {
   #spoken(now: number): Int16Array {
     const mouth = this.#mouth;
     if (!mouth) return SILENCE;
-    if (mouth.at === 0) mouth.onset = now - FRAME_MS;
+    if (mouth.at === 0) {
+      mouth.onset = now - FRAME_MS;
+      const began = this.#sent.length * FRAME;
+      for (const { text, from, to } of mouth.said) this.utterances.push({ text, from: began + from, to: began + to });
+    }
     const piece = mouth.pcm.subarray(mouth.at, mouth.at + FRAME);
     mouth.at += FRAME;
     if (mouth.at >= mouth.pcm.length) {

@@ -123,13 +123,13 @@ async function firstWords(bench: BenchLines, names: readonly string[], tell: (ro
 }
 
 async function lastWords(
-  { slow, seed, env, tree }: Pick<BenchLinesOptions, "slow" | "seed" | "env" | "tree">,
+  { slow, seed, told, env, tree }: Pick<BenchLinesOptions, "slow" | "seed" | "told" | "env" | "tree">,
   names: readonly string[],
   tell: (row: Row) => void,
 ): Promise<void> {
   if (!named(names, "afterthought")) return;
   const simulator = await startSimulatedModels({ stt_ms: 0, first_token_ms: 150 * slow, first_audio_ms: 0 });
-  const bench = await benchLines({ slow, seed, chat: simulator.url, ...(env ? { env } : {}), tree });
+  const bench = await benchLines({ slow, seed, told, chat: simulator.url, ...(env ? { env } : {}), tree });
   console.log('\n| "Yes." pause "Friday would be better." ms | voice | decided |\n|---|---|---|');
   try {
     await severalAtOnce(PAUSES, AT_ONCE, (one) =>
@@ -154,12 +154,15 @@ function conditionsOf(parts: readonly string[]): string[] {
 }
 
 /**
- * `npm run bench -- speech [condition …] [--slow=2] [--seed=1] [--phantom] [--pitch] [--tree=folder]`: conversations in real speech, over a carrier's stream, on lines that are as lines are. Speech is flite's and
+ * `npm run bench -- speech [condition …] [--slow=2] [--seed=1] [--phantom] [--told] [--pitch] [--tree=folder]`: conversations in real speech, over a carrier's stream, on lines that are as lines are. Speech is flite's and
  * espeak-ng's, recognition pocketsphinx'. `--slow`: a second of the lines takes so many, for a machine that is busy. `--seed`: other noises. `--phantom`: the recogniser writes "Thank you." for
- * sound without words, as some do. `--pitch`: voices are told by their pitch, not by the model. `--tree`: the
+ * sound without words, as some do. `--told`: the recogniser makes no errors, as it is told what callers say. `--pitch`: voices are told by their pitch, not by the model. `--tree`: the
  * service of another version runs, from the folder of its sources. Exit status 1 where something that is asked for is missed.
  */
-export async function benchSpeech({ values: { slow, seed, phantom, pitch, tree }, parts }: AskedBench): Promise<void> {
+export async function benchSpeech({
+  values: { slow, seed, phantom, told, pitch, tree },
+  parts,
+}: AskedBench): Promise<void> {
   const names = conditionsOf(parts);
   const env = { VOICE_DETECTION: pitch ? "pitch" : "silero" };
   console.log(
@@ -170,7 +173,7 @@ export async function benchSpeech({ values: { slow, seed, phantom, pitch, tree }
     console.log(line);
     if (met === false) missed++;
   };
-  const bench = await benchLines({ slow, seed: SEEDS * seed, phantom: phantom ? "Thank you." : "", env, tree });
+  const bench = await benchLines({ slow, seed: SEEDS * seed, phantom: phantom ? "Thank you." : "", told, env, tree });
   try {
     await answers(bench, names, tell);
     await disturbances(bench, names, tell);
@@ -178,7 +181,7 @@ export async function benchSpeech({ values: { slow, seed, phantom, pitch, tree }
   } finally {
     await bench.stop();
   }
-  await lastWords({ slow, seed: SEEDS * seed, env, tree }, names, tell);
+  await lastWords({ slow, seed: SEEDS * seed, told, env, tree }, names, tell);
   console.log(`\n${missed} asked for and missed; ${busy()}`);
   if (missed > 0) process.exitCode = 1;
 }

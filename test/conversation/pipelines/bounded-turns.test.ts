@@ -7,6 +7,7 @@ import {
 } from "../../../services/conversation/pipelines/cascaded/turn-bounds.ts";
 import type { TranscriptionModel } from "../../../services/conversation/providers/port.ts";
 import { testFlow } from "../../fixtures/flow-template.ts";
+import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { audioCall, type AudioCall, type AudioCallOptions } from "../fixtures/audio-call.ts";
 import { babble, inTurn, silence } from "../fixtures/sound.ts";
 
@@ -15,7 +16,10 @@ const LONG =
 const GREETING = "Good day. Do you hear me?";
 
 /** Hears these words in a stretch of so many milliseconds, whatever the sound is. */
-const hearing = (words: (ms: number) => string): { model: TranscriptionModel; asked: () => number } => {
+const hearing = (
+  words: (ms: number) => string,
+  waits: () => Promise<void> = () => Promise.resolve(),
+): { model: TranscriptionModel; asked: () => number } => {
   let asked = 0;
   const model: TranscriptionModel = {
     open() {
@@ -24,9 +28,11 @@ const hearing = (words: (ms: number) => string): { model: TranscriptionModel; as
         push: (pcm) => {
           samples += pcm.length;
         },
-        text: () => {
+        text: async () => {
           asked++;
-          return Promise.resolve(words(samples / 8));
+          const text = words(samples / 8);
+          await waits();
+          return text;
         },
         close: () => undefined,
       };
@@ -55,6 +61,23 @@ describe("a turn that never pauses is bounded", () => {
     expect(c.told.find((event) => event.type === "heard")).toMatchObject({ text: "Friday would be better" });
     expect(c.timings[0]).toMatchObject({ end: "bound" });
     expect((c.firstSoundAfter(from) ?? Infinity) - from).toBeLessThan(9000);
+  });
+
+  test("words that were asked for with the last sound of an utterance are asked for again in the pause behind it", async () => {
+    const at = { clock: virtualClock() };
+    const slow = hearing(
+      () => "Could you repeat that?",
+      () => at.clock.wait(130),
+    );
+    const c = call(slow.model, { idle_ms: 60_000 });
+    at.clock = c.clock;
+    await greeted(c);
+    for (let ms = 40; ms <= 200; ms += 20) {
+      const before = count(c, "heard");
+      // the words of the first part come while the second one lasts
+      await c.sound(inTurn(babble(650), silence(200), babble(ms), silence(2000)));
+      expect([ms, count(c, "heard")]).toEqual([ms, before + 1]);
+    }
   });
 
   test("sound without any word is no turn, costs few questions, and the customer is asked in time", async () => {

@@ -57,7 +57,7 @@ interface Turn {
   version: number;
   transcriptions: number;
   transcribing: boolean;
-  /** The version of the latest request. */
+  /** The version of the latest request after a pause: words asked for in mid-speech end no turn, be it their last sound. */
   transcribedVersion: number;
   /** The latest transcript, also of words that go on. */
   latest: string;
@@ -253,8 +253,11 @@ export class SttInput {
     const { version } = turn;
     const asked = this.#o.now();
     turn.transcribing = true;
-    turn.transcribedVersion = version;
-    if (paused) turn.transcriptions++;
+    turn.failed = null;
+    if (paused) {
+      turn.transcribedVersion = version;
+      turn.transcriptions++;
+    }
     const covered = turn.bounds.asked();
     let text: string | null = null;
     try {
