@@ -207,6 +207,7 @@ describe("POST /s2s-token", () => {
       200,
       {
         ...body,
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
         token: expect.stringMatching(/^cag_s2s_/),
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*\.\d{3}Z$/),
       },
