@@ -1042,7 +1042,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Sum up the leads created in a period of at most 366 days; playground and test leads are left out
+         * Sum up the leads created in a period of at most 366 days, those that have ended by their age included, by whole days; playground and test leads are left out
          * @description Roles: admin, reseller, merchant, user. Costs 500 units of the allowance of a minute.
          */
         readonly get: operations["leads.summary"];

@@ -21,6 +21,7 @@ import { logPageSchema } from "../../services/leads/events/event-log.model.ts";
 import { leadSchema } from "../../services/leads/leads.model.ts";
 import { pushKeySchema } from "../../services/leads/push/push-keys.model.ts";
 import { legalHoldSchema } from "../../services/leads/holds/legal-holds.model.ts";
+import { leadCounterSchema } from "../../services/leads/retention/lead-counters.model.ts";
 import { retentionSchema } from "../../services/leads/retention/retentions.model.ts";
 import { merchantSchema } from "../../services/merchants/merchants.model.ts";
 import { deploymentSchema } from "../../services/merchants/pauses/deployment.model.ts";
@@ -68,6 +69,7 @@ export const collections: readonly OwnedCollection[] = [
   { name: "lead_events", schema: logPageSchema },
   { name: "erasures", schema: erasureSchema },
   { name: "retentions", schema: retentionSchema },
+  { name: "lead_counters", schema: leadCounterSchema },
   { name: "legal_holds", schema: legalHoldSchema },
   { name: "event_cursors", schema: eventCursorSchema },
   { name: "resellers", schema: resellerSchema },

@@ -1,17 +1,12 @@
-import type { Model } from "mongoose";
-import { service, type Handlers, type ServiceDeps } from "../../shared/bus/bus.ts";
+import { service, type Handlers } from "../../shared/bus/bus.ts";
 import { abortLeads } from "./abort.ts";
 import { annotateLead } from "./attempts/annotation.ts";
 import { claimMany, drop, receive, release, renewLease, settle } from "./attempts/attempt-transitions.ts";
 import type { LeadDeps } from "./deps.ts";
-import { erasurePart } from "./erasure/erasure-part.ts";
-import type { EventLog } from "./events/event-log.repository.ts";
+import { endActions, endParts } from "./end-parts.ts";
 import { eventPart } from "./events/event-part.ts";
-import { holdActions } from "./holds/hold-requests.ts";
-import { legalHoldSchema } from "./holds/legal-holds.model.ts";
-import { legalHoldsRepository } from "./holds/legal-holds.repository.ts";
 import { measured } from "./lead-metrics.ts";
-import { leadSchema, type LeadDoc } from "./leads.model.ts";
+import { leadSchema } from "./leads.model.ts";
 import { leadsRepository } from "./leads.repository.ts";
 import * as queries from "./lists/lead-queries.ts";
 import type { FinishedDoc } from "./lists/lead-views.ts";
@@ -23,9 +18,8 @@ import { callByDoor } from "./sessions/door-session.ts";
 import { joinByLink, makeJoinLink, type LinkDeps } from "./sessions/join-link.ts";
 import { recordingByLink } from "./sessions/link-recording.ts";
 import { joinSession, speakInSession } from "./sessions/join-session.ts";
-import { retentionPart } from "./retention/retention-part.ts";
 import { agingTemplates, dueLeads, dueQueues, expireLeads, inFlight, requeue } from "./queues/due-queues.ts";
-import { queuesRepository } from "./queues/queues.repository.ts";
+import { queuesRepository, type QueuesRepository } from "./queues/queues.repository.ts";
 import { startSweeps, type Sweeps } from "./sweeps.ts";
 
 /** Leads: their queue, their state machine, their record. */
@@ -41,6 +35,7 @@ export default service(
     const over = new Set<string>();
     const deps = {
       ...service,
+      counters: ends.counters,
       downloads: queries.recentDownloads(),
       leads: leadsRepository(model, service.ids, (lead_ids) => events.owed(sweeps, lead_ids)),
       keys: pushKeysRepository(service.store().model("push_keys", pushKeySchema)),
@@ -73,14 +68,7 @@ export default service(
         ...sessionActions(deps),
         unfinished: async (of) => ({ any: await deps.leads.anyUnfinished(of) }),
 
-        heads: (p) => dueQueues(queues, p),
-        dueOf: (p) => dueLeads(queues, p),
-        requeue: (p) => requeue(deps, queues, p),
-        overrideOf: async ({ lead_id }) => ({ override: await queues.overrideOf(lead_id) }),
-        inFlight: () => inFlight(queues),
-        aging: (p) => agingTemplates(queues, p),
-        expire: (p) => expireLeads(deps, queues, p),
-
+        ...queueActions(deps, queues),
         reachable: () => queries.reachable(deps),
         ...attemptActions(deps),
         ...events.actions(deps.leads),
@@ -99,23 +87,6 @@ export default service(
   { listens: ["events.owed", "events.published"] },
 );
 
-/** What ends records, on demand or by their age, and what keeps them from it. */
-function endParts(service: ServiceDeps, model: Model<LeadDoc>, events: Pick<EventLog, "erase">) {
-  const holds = legalHoldsRepository(service.store().model("legal_holds", legalHoldSchema));
-  return {
-    erasures: erasurePart(service, model, events, holds),
-    retention: retentionPart(service, model, holds),
-    holds: holdActions({ ...service, holds }),
-  };
-}
-
-/** The actions of what ends records. */
-const endActions = ({ erasures, retention, holds }: ReturnType<typeof endParts>, sweeps: () => Sweeps | null) => ({
-  ...holds,
-  ...erasures.actions(() => sweeps()?.erasures),
-  ...retention.actions(() => sweeps()?.retention),
-});
-
 /** The actions of attempts, from their claim on. */
 const attemptActions = (
   deps: LeadDeps,
@@ -127,6 +98,20 @@ const attemptActions = (
   drop: (p) => drop(deps, p),
   settle: (p) => settle(deps, p),
   annotate: (p) => annotateLead(deps, p),
+});
+
+/** The actions of the queues. */
+const queueActions = (
+  deps: LeadDeps,
+  queues: QueuesRepository,
+): Handlers<"leads", "heads" | "dueOf" | "requeue" | "overrideOf" | "inFlight" | "aging" | "expire"> => ({
+  heads: (p) => dueQueues(queues, p),
+  dueOf: (p) => dueLeads(queues, p),
+  requeue: (p) => requeue(deps, queues, p),
+  overrideOf: async ({ lead_id }) => ({ override: await queues.overrideOf(lead_id) }),
+  inFlight: () => inFlight(queues),
+  aging: (p) => agingTemplates(queues, p),
+  expire: (p) => expireLeads(deps, queues, p),
 });
 
 /** The actions of session leads. */

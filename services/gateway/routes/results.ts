@@ -21,7 +21,8 @@ export const results: readonly Row[] = [
 
   ...tagged("Analytics", [
     row("GET", "/analytics/summary", "leads.summary", ALL, 200, {
-      summary: "Sum up the leads created in a period of at most 366 days; playground and test leads are left out",
+      summary:
+        "Sum up the leads created in a period of at most 366 days, those that have ended by their age included, by whole days; playground and test leads are left out",
       cost: COST.sum,
       query: ["from", "to", "template_id", "merchant_id"],
     }),

@@ -11,7 +11,8 @@ import { explainInbound } from "../attempts/inbound-lead.ts";
 import { toRecord, toSummary, toWaiting } from "./lead-views.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
-import { GROUPING, periodOf, summaryOf, type Group } from "./lead-summary.ts";
+import type { LeadCounters } from "../retention/lead-counters.repository.ts";
+import { GROUPING, MAX_GROUPS, periodOf, summaryOf, type Group } from "./lead-summary.ts";
 import { timelineOf } from "./lead-timeline.ts";
 
 /** Of an asker that reads no further pages. */
@@ -132,26 +133,28 @@ export async function parked({ leads }: { leads: LeadsRepository }): Promise<Res
   return { count: codes.reduce((sum, { count }) => sum + count, 0), code: commonest?.code ?? null };
 }
 
-/** Figures of the leads of a period. TIMEOUT where there are too many of them. */
+/** Figures of the leads of a period: of those that there are, and of those that have ended. TIMEOUT where there are too many of them. */
 export async function summary(
-  { clock, env, leads }: QueryDeps,
+  { clock, counters, env, leads }: QueryDeps & { counters: Pick<LeadCounters, "figures"> },
   { by, from, to, ...owned }: ParamsOf<"leads.summary">,
 ): Promise<ResultOf<"leads.summary">> {
   const period = periodOf(
     { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) },
     clock.now(),
   );
-  const groups = await leads
-    .figures<Group>(scopeOf(by), { ...owned, ...period }, GROUPING, SUMMARY_MAX_MS)
-    .catch((error: unknown) => {
-      if (error instanceof Error && "code" in error && error.code === TOOK_TOO_LONG)
-        return fail(
-          "TIMEOUT",
-          "there are too many leads in the period to sum up in time; ask for a shorter one, or for one template",
-        );
-      throw error;
-    });
-  return summaryOf(groups, period, env.COST_CURRENCY);
+  const [scope, filter] = [scopeOf(by), { ...owned, ...period }];
+  const groups = await Promise.all([
+    leads.figures<Group>(scope, filter, GROUPING, SUMMARY_MAX_MS),
+    counters.figures(scope, filter, MAX_GROUPS + 1, SUMMARY_MAX_MS),
+  ]).catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === TOOK_TOO_LONG)
+      return fail(
+        "TIMEOUT",
+        "there are too many leads in the period to sum up in time; ask for a shorter one, or for one template",
+      );
+    throw error;
+  });
+  return summaryOf(groups.flat(), period, env.COST_CURRENCY);
 }
 
 /** Why a lead has not been called yet. */

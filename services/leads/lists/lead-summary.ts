@@ -10,7 +10,7 @@ import { isDecided, isSuccess } from "../rules/outcomes.ts";
 const MAX_PERIOD_SECONDS = 366 * 86_400;
 const DEFAULT_PERIOD_SECONDS = 30 * 86_400;
 /** Most groups of one summary: templates times outcomes. */
-const MAX_GROUPS = 50_000;
+export const MAX_GROUPS = 50_000;
 /** Templates that are listed one by one. */
 const MAX_TEMPLATES = 500;
 /** Most bytes of them as JSON; the first always is. */

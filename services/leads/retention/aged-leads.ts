@@ -2,6 +2,7 @@ import type { Model } from "mongoose";
 import { MAX_COUNTED_AGED, type RetentionKind } from "../../../shared/contracts/requests/retention.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { IS_OVER } from "../rules/lead-erasure.ts";
+import type { FoldableLead } from "./lead-fold.ts";
 import type { EndedAt } from "./retentions.model.ts";
 
 /** What of a lead that is old enough a run needs. */
@@ -20,7 +21,9 @@ export interface AgedLeads {
     period: { from: Date; before: Date },
     held: readonly string[],
   ): Promise<number>;
-  /** Deletes those of these leads that are over, and owe nothing; how many. */
+  /** Those of these leads that are over, and owe nothing, with what their figures are made of. */
+  foldable(lead_ids: readonly string[]): Promise<FoldableLead[]>;
+  /** Deletes these leads, whose fold is written; how many there still were. What the other services had of them is gone, so that nothing is told of them any more. */
   remove(lead_ids: readonly string[]): Promise<number>;
 }
 
@@ -29,6 +32,19 @@ export const owesNothing = ({ outbox_at, report_due_at, call_end }: AgedLead): b
   outbox_at === undefined && report_due_at === undefined && call_end === undefined;
 
 const AGED = { phone_number: 1, finished_at: 1, outbox_at: 1, report_due_at: 1, call_end: 1 } as const;
+const FOLDABLE = {
+  merchant_id: 1,
+  template_id: 1,
+  template: 1,
+  outcome: 1,
+  is_test: 1,
+  attempt_count: 1,
+  answered_count: 1,
+  talk_seconds: 1,
+  costs: 1,
+  created_at: 1,
+  "meta.do_not_call": 1,
+} as const;
 /** By the lead alone it can't be told which calls were recorded: a former attempt's may have been. Those that were never dialled have none. */
 const LEFT: Record<RetentionKind, Record<string, unknown>> = {
   recordings: { recording_url: { $ne: null } },
@@ -62,6 +78,10 @@ export const agedLeads = (model: Model<LeadDoc>): AgedLeads => ({
       },
       { limit: MAX_COUNTED_AGED + 1 },
     ),
+  foldable: (lead_ids) =>
+    model
+      .find({ _id: { $in: [...lead_ids] }, finished_at: { $ne: null }, ...IS_OVER }, FOLDABLE)
+      .lean<FoldableLead[]>(),
   remove: async (lead_ids) =>
-    (await model.deleteMany({ _id: { $in: [...lead_ids] }, finished_at: { $ne: null }, ...IS_OVER })).deletedCount,
+    (await model.deleteMany({ _id: { $in: [...lead_ids] }, finished_at: { $ne: null } })).deletedCount,
 });

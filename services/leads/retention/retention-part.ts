@@ -5,6 +5,7 @@ import type { LeadDeps } from "../deps.ts";
 import type { LegalHolds } from "../holds/legal-holds.repository.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { agedLeads } from "./aged-leads.ts";
+import type { LeadCounters } from "./lead-counters.repository.ts";
 import { endAged } from "./retention-run.ts";
 import { dryRunRetention, getRetention, setRetention } from "./retention-settings.ts";
 import { retentionSchema } from "./retentions.model.ts";
@@ -20,7 +21,12 @@ export interface RetentionPart {
 }
 
 /** Retention over its collection and the collection of leads. */
-export function retentionPart(service: ServiceDeps, model: Model<LeadDoc>, holds: LegalHolds): RetentionPart {
+export function retentionPart(
+  service: ServiceDeps,
+  model: Model<LeadDoc>,
+  holds: LegalHolds,
+  counters: LeadCounters,
+): RetentionPart {
   const retentions = retentionsRepository(service.store().model("retentions", retentionSchema));
   const aged = agedLeads(model);
   return {
@@ -32,6 +38,6 @@ export function retentionPart(service: ServiceDeps, model: Model<LeadDoc>, holds
         dryRunRetention: (p, { bus }) => dryRunRetention(deps, bus, p),
       };
     },
-    pass: (deps) => endAged({ ...service, ...deps, retentions, aged, holds }),
+    pass: (deps) => endAged({ ...service, ...deps, retentions, aged, counters, holds }),
   };
 }

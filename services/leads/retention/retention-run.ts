@@ -11,8 +11,10 @@ import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
 import type { LegalHolds } from "../holds/legal-holds.repository.ts";
 import { endRecording, endTranscript } from "../rules/lead-retention.ts";
+import type { LeadCounters } from "./lead-counters.repository.ts";
+import { foldOf } from "./lead-fold.ts";
 import { owesNothing, type AgedLeads } from "./aged-leads.ts";
-import { daysOf, type RetentionDoc, type RetentionRun } from "./retentions.model.ts";
+import { daysOf, type LeadFold, type RetentionDoc, type RetentionRun } from "./retentions.model.ts";
 import type { Retentions } from "./retentions.repository.ts";
 
 /** A process that does not say how far it is within this counts as gone. */
@@ -34,6 +36,7 @@ export interface RetentionDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"
   leads: Pick<LeadsRepository, "transitionMany">;
   retentions: Retentions;
   aged: AgedLeads;
+  counters: Pick<LeadCounters, "add">;
   holds: Pick<LegalHolds, "among">;
 }
 
@@ -57,23 +60,51 @@ const plus = (a: EndedCounts, b: EndedCounts): EndedCounts => {
   return sum;
 };
 
-/** What this service itself has of the kind. */
-async function endOwn({ aged, clock, leads }: RetentionDeps, kind: RetentionKind, ids: string[]): Promise<EndedCounts> {
+/** Does what a fold says: counts its leads, and deletes them. It may be done in part already; how many leads there still were. */
+async function settleFold({ aged, counters }: RetentionDeps, reseller_id: string, fold: LeadFold): Promise<number> {
+  await counters.add(reseller_id, fold);
+  return aged.remove(fold.lead_ids);
+}
+
+/** Folds those of these leads that are over; null: another process has the run. */
+async function endLeads(deps: RetentionDeps, taken: RetentionDoc, ids: string[]): Promise<EndedCounts | null> {
+  const { aged, clock, retentions } = deps;
+  const leads = await aged.foldable(ids);
+  if (leads.length === 0) return {};
+  const fold = foldOf((taken.folds ?? 0) + 1, leads);
+  if (!(await retentions.progress({ ...taken, fold, folds: fold.no }, plusMs(clock.now(), TURN_MS)))) return null;
+  taken.folds = fold.no; // that it is done is written with the next progress
+  return { leads: await settleFold(deps, taken._id, fold) };
+}
+
+/** What this service itself has of the kind; null: another process has the run. */
+async function endOwn(
+  deps: RetentionDeps,
+  taken: RetentionDoc,
+  kind: RetentionKind,
+  ids: string[],
+): Promise<EndedCounts | null> {
   if (kind === "deliveries") return {};
-  if (kind === "leads") return { leads: await aged.remove(ids) };
+  if (kind === "leads") return endLeads(deps, taken, ids);
+  const { clock, leads } = deps;
   const now = clock.now();
   const transition = (id: string) => (kind === "recordings" ? endRecording(id) : endTranscript(id, now));
   const made = await leads.transitionMany(ids.map(transition));
   return kind === "recordings" ? {} : { transcripts: made.filter((lead) => lead !== null).length };
 }
 
-/** Ends what the next leads have of the run's kind; null: there are no more. Those of which something is under way, and those under a legal hold, stay as they are. */
-async function endBatch(deps: RetentionDeps, { _id }: RetentionDoc, run: RetentionRun, before: Date) {
-  const batch = await deps.aged.next(_id, run.after, before, LEADS_PER_END);
+/** Ends what the next leads have of the run's kind; null: there are no more; "lost": another process has the run. Those of which something is under way, and those under a legal hold, stay as they are. */
+async function endBatch(
+  deps: RetentionDeps,
+  taken: RetentionDoc,
+  run: RetentionRun,
+  before: Date,
+): Promise<RetentionRun | "lost" | null> {
+  const batch = await deps.aged.next(taken._id, run.after, before, LEADS_PER_END);
   const last = batch.at(-1);
   if (last === undefined) return null;
   const phones = batch.map((lead) => lead.phone_number);
-  const isHeld = await deps.holds.among(_id, phones);
+  const isHeld = await deps.holds.among(taken._id, phones);
   let lead_ids = batch.filter((lead) => owesNothing(lead) && !isHeld(lead.phone_number)).map((lead) => lead._id);
   let ended: EndedCounts = {};
   for (const holder of HOLDERS[run.kind]) {
@@ -83,7 +114,9 @@ async function endBatch(deps: RetentionDeps, { _id }: RetentionDoc, run: Retenti
     lead_ids = lead_ids.filter((id) => !waiting.has(id));
     ended = plus(ended, answer.ended);
   }
-  ended = plus(ended, await endOwn(deps, run.kind, lead_ids));
+  const own = await endOwn(deps, taken, run.kind, lead_ids);
+  if (own === null) return "lost";
+  ended = plus(ended, own);
   for (const kind of ENDED_KINDS) deps.metrics.count("callagent_retention_ended_total", { kind }, ended[kind] ?? 0);
   const ready = new Set(lead_ids);
   const waiting = batch.filter((lead) => !ready.has(lead._id));
@@ -135,12 +168,18 @@ async function tell({ bus, log }: RetentionDeps, { _id: reseller_id, days, set_b
 /** Goes on with a run for a turn. */
 async function advance(deps: RetentionDeps, taken: RetentionDoc): Promise<void> {
   const { clock, retentions } = deps;
+  if (taken.fold) {
+    await settleFold(deps, taken._id, taken.fold);
+    taken.fold = null;
+  }
+  if (RETENTION_KINDS.every((kind) => daysOf(taken.days, kind) === null)) return retentions.rest(taken);
   taken.run = runOf(taken, clock.now());
   for (let batches = 0; batches < BATCHES_PER_TURN;) {
     const run: RetentionRun = taken.run;
     const days = daysOf(taken.days, run.kind);
     const before: Date | null = days === null ? null : beforeWhen(run.started_at, days);
-    const further: RetentionRun | null = before === null ? null : await endBatch(deps, taken, run, before);
+    const further = before === null ? null : await endBatch(deps, taken, run, before);
+    if (further === "lost") return;
     if (further === null) afterKind(taken, run, before, clock.now());
     else taken.run = further;
     const { finished_at } = taken.run;

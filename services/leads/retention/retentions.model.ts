@@ -9,6 +9,7 @@ import {
 } from "../../../shared/contracts/requests/retention.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 import { whenPresent } from "../../../shared/database/partial-indexes.ts";
+import type { CounterSum } from "./lead-counters.model.ts";
 
 /** A place in the order of the leads of a reseller by their ends. */
 export interface EndedAt {
@@ -29,6 +30,17 @@ export interface RetentionRun {
   ended: EndedCounts;
 }
 
+/**
+ * Leads of one batch that go now, and what they add to the counters. It is written before anything of it is done: whoever goes on after a process died
+ * adds the same figures under the same number, and deletes the same leads.
+ */
+export interface LeadFold {
+  /** Counts up with each fold of the reseller. */
+  no: number;
+  lead_ids: string[];
+  add: CounterSum[];
+}
+
 /** How long the records of a reseller are kept, and the run that ends them. `_id`: the reseller. */
 export interface RetentionDoc {
   _id: string;
@@ -40,6 +52,10 @@ export interface RetentionDoc {
   /** Times it was taken: the fencing token of who has it. */
   turn: number;
   run?: RetentionRun;
+  /** The fold that is not done yet. */
+  fold?: LeadFold | null;
+  /** Folds there were. */
+  folds?: number;
   /** Kind -> what belongs to leads that ended before then has ended already. Of leads themselves there is none: they are gone. */
   done_to: Partial<Record<RetentionKind, Date>>;
 }
@@ -56,6 +72,8 @@ export const retentionSchema = new Schema<RetentionDoc>(
     due_at: Date,
     turn: { type: Number, required: true },
     run: Free,
+    fold: Free,
+    folds: Number,
     done_to: { type: Free, default: {} },
   },
   SCHEMA_OPTIONS,

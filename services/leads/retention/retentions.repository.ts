@@ -4,11 +4,13 @@ import type { RetentionDoc } from "./retentions.model.ts";
 /** Reads and guarded writes of the collection `retentions`. */
 export interface Retentions {
   find(reseller_id: string): Promise<RetentionDoc | null>;
-  /** Sets the periods of a reseller. A run under way is over with that: the next one begins at the oldest lead. */
-  set(retention: Omit<RetentionDoc, "turn" | "done_to" | "run">): Promise<RetentionDoc>;
+  /** Sets the periods of a reseller. A run under way is over with that: the next one begins at the oldest lead. A fold that is not done yet is due at once. */
+  set(retention: Omit<RetentionDoc, "turn" | "done_to" | "run" | "fold" | "folds">): Promise<RetentionDoc>;
   /** Takes the retention that has been due for longest, until then; null: none is due. */
   takeDue(now: Date, until: Date): Promise<RetentionDoc | null>;
-  /** Writes how far its run is, and when it goes on; false: another process has it, or it was set anew. */
+  /** Nothing is set any more; when it was set anew meanwhile, nothing happens. */
+  rest(taken: RetentionDoc): Promise<void>;
+  /** Writes how far its run and its fold are, and when it goes on; false: another process has it, or it was set anew. */
   progress(taken: RetentionDoc, due_at: Date): Promise<boolean>;
 }
 
@@ -24,6 +26,10 @@ export const retentionsRepository = (model: Model<RetentionDoc>): Retentions => 
         { upsert: true, returnDocument: "after" },
       )
       .lean<RetentionDoc>();
+    if (stored?.fold && due_at === undefined) {
+      await model.updateOne({ _id, turn: stored.turn }, { $set: { due_at: fields.updated_at } });
+      return { ...stored, due_at: fields.updated_at };
+    }
     return stored ?? { _id, ...fields, turn: 1, done_to: {}, ...(due_at === undefined ? {} : { due_at }) };
   },
   takeDue: (now, until) =>
@@ -34,8 +40,11 @@ export const retentionsRepository = (model: Model<RetentionDoc>): Retentions => 
         { sort: { due_at: 1 }, returnDocument: "after" },
       )
       .lean<RetentionDoc>(),
-  async progress({ _id, turn, run, done_to }, due_at) {
-    const { matchedCount } = await model.updateOne({ _id, turn }, { $set: { run, done_to, due_at } });
+  async rest({ _id, turn }) {
+    await model.updateOne({ _id, turn }, { $set: { fold: null }, $unset: { due_at: 1 } });
+  },
+  async progress({ _id, turn, run, done_to, fold = null, folds = 0 }, due_at) {
+    const { matchedCount } = await model.updateOne({ _id, turn }, { $set: { run, done_to, due_at, fold, folds } });
     return matchedCount === 1;
   },
 });

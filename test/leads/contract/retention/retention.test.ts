@@ -72,7 +72,7 @@ test("a transcript that ends leaves the lead, its outcome and its report, withou
   expect((await lead(young.lead_id)).metaData["transcription"]).toHaveLength(1);
 });
 
-test("a recording ends in folder and record, deliveries end, and the lead stays; then the lead ends with its calls", async () => {
+test("a recording ends in folder and record, deliveries end, and the lead stays; then the lead ends with its calls, and its figures stay", async () => {
   const { lead_id, file } = await over(40);
   await set({ recordings_days: 30, deliveries_days: 30 });
   expect((await done()).ended).toMatchObject({ recordings: expect.any(Number), leads: 0, calls: 0 });
@@ -81,11 +81,17 @@ test("a recording ends in folder and record, deliveries end, and the lead stays;
   expect([await of("deliveries", lead_id), await of("calls", lead_id)]).toEqual([0, 1]);
 
   const runs = it.runs.length;
+  const year = it.clock.now().getUTCFullYear();
+  const period = { from: `${year}-01-01T00:00:00.000Z`, to: `${year + 1}-01-01T00:00:00.000Z` };
+  const figures = () => it.stage.bus.call("leads.summary", { by, ...period });
+  const before = await figures();
+  expect(before.by_outcome["confirmed"]).toBeGreaterThan(0);
   await set({ leads_days: 30 });
   const { ended } = await done();
   expect(ended.leads).toBeGreaterThan(0);
   expect(await lead(lead_id).then(() => "there", codeOf)).toBe("LEAD_NOT_FOUND");
   expect(await of("calls", lead_id)).toBe(0);
+  expect(await figures()).toEqual(before);
   expect(it.runs.slice(runs)).toMatchObject([
     { action: "retention.ended", reseller_id: R, subject: R, actor: { role: "reseller" }, details: { leads_days: 30 } },
   ]);
