@@ -37,6 +37,14 @@ export const CALL_METRICS = {
     by: ["leads"],
     labels: { kind: ENDED_KINDS },
   },
+  callagent_erasure_age_seconds: {
+    kind: "gauge",
+    unit: "seconds",
+    about:
+      "For how long the oldest erasure that is not done has been under way; 0: there is none. held: a legal hold keeps it. Read every 15 s at most. Every process of the service tells the same",
+    by: ["leads"],
+    labels: { state: ["running", "held"] },
+  },
   callagent_leases_lapsed_total: {
     kind: "counter",
     unit: "leads",

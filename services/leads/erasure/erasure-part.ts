@@ -1,5 +1,6 @@
 import type { Model } from "mongoose";
 import type { Handlers, ServiceDeps } from "../../../shared/bus/bus.ts";
+import { remembered } from "../../../shared/metrics/remembered.ts";
 import type { Loop } from "../../../shared/time/loop.ts";
 import type { LeadDeps } from "../deps.ts";
 import type { EventLog } from "../events/event-log.repository.ts";
@@ -10,6 +11,8 @@ import { createErasure, getErasure, listErasures } from "./erasure-requests.ts";
 import { erasureSchema } from "./erasures.model.ts";
 import { erasuresRepository } from "./erasures.repository.ts";
 import { leadsOfNumber } from "./leads-of-number.ts";
+
+const READ_EVERY_MS = 15_000;
 
 /** What the leads service does with erasures: whoever has a number asks it, as it knows the leads by their numbers. */
 export interface ErasurePart {
@@ -28,6 +31,15 @@ export function erasurePart(
   holds: LegalHolds,
 ): ErasurePart {
   const erasures = erasuresRepository(service.store().model("erasures", erasureSchema));
+  const ageOf = async (held: boolean) => {
+    const oldest = await erasures.oldest(held);
+    const ms = oldest === null ? 0 : service.clock.now().getTime() - oldest.getTime();
+    return { labels: { state: held ? ("held" as const) : ("running" as const) }, value: Math.max(ms, 0) / 1000 };
+  };
+  service.metrics.gauge(
+    "callagent_erasure_age_seconds",
+    remembered(service.clock, READ_EVERY_MS, () => Promise.all([ageOf(false), ageOf(true)])),
+  );
   const ofNumber: ErasureDeps["ofNumber"] = (taken) => leadsOfNumber(model, taken, taken.phone_number);
   return {
     actions: (loop) => {

@@ -26,6 +26,8 @@ export interface Erasures {
   hold(taken: TakenErasure, held_by: string, due_at: Date): Promise<void>;
   /** It is done, and forgets the number; false: another process has it. */
   finish(taken: TakenErasure, now: Date): Promise<boolean>;
+  /** When the oldest was asked for that is not done: of those that a legal hold keeps, or of the others; null: there is none. */
+  oldest(held: boolean): Promise<Date | null>;
   find(scope: Scope, id: string): Promise<ErasureDoc | null>;
   page(scope: Scope, filter: ErasureFilter, after: PageFilter, size: number): Promise<ErasureDoc[]>;
 }
@@ -71,6 +73,13 @@ export function erasuresRepository(model: Model<ErasureDoc>): Erasures {
         $unset: { phone_number: 1, due_at: 1 },
       });
       return matchedCount === 1;
+    },
+    async oldest(held) {
+      const found = await model
+        .findOne({ due_at: { $gt: new Date(0) }, held_by: held ? { $ne: null } : null }, { created_at: 1 })
+        .sort({ created_at: 1 })
+        .lean<Pick<ErasureDoc, "created_at">>();
+      return found?.created_at ?? null;
     },
     find: (scope, _id) => model.findOne({ _id, ...within(scope) }).lean<ErasureDoc>(),
     page: (scope, { state, reseller_id }, after, size) =>

@@ -4,16 +4,29 @@ import { asAdmin, asMerchant, asReseller, until } from "../../../../local/harnes
 import type { ParamsOf } from "../../../../shared/bus/bus.ts";
 import type { ErasureRecord } from "../../../../shared/contracts/requests/erasures.ts";
 import type { LegalHoldRecord } from "../../../../shared/contracts/requests/legal-holds.ts";
+import { erasureSchema } from "../../../../services/leads/erasure/erasures.model.ts";
+import { erasuresRepository, type Erasures } from "../../../../services/leads/erasure/erasures.repository.ts";
+import { openStore } from "../../../../shared/database/mongo.ts";
 import { codeOf } from "../../../../shared/errors.ts";
 import { M, R } from "../../../fixtures/leads-stage.ts";
 import { erasureStage, type ErasureStage } from "../../fixtures/erasure-stage.ts";
 import { leaveOver } from "../../fixtures/over-leads.ts";
 
 let it: ErasureStage;
+let store: ReturnType<typeof openStore>;
+let erasures: Erasures;
 beforeAll(async () => {
   it = await erasureStage();
+  store = openStore(it.stage.env.MONGODB_URI);
+  erasures = erasuresRepository(store.model("erasures", erasureSchema));
+  await store.open();
 });
-afterAll(() => it.stop());
+afterAll(async () => {
+  await store.close();
+  await it.stop();
+});
+/** When the oldest erasures were asked for that are under way, and that are held: what CallagentErasureUnfinished (deploy/observability/alerts.yml) is raised by. */
+const oldest = async () => [await erasures.oldest(false), await erasures.oldest(true)];
 
 const by = asReseller(R);
 const put = (over: Partial<ParamsOf<"leads.putLegalHold">> = {}): Promise<LegalHoldRecord> =>
@@ -76,14 +89,18 @@ test("a hold put while an erasure is under way stops it before its next step; li
   const claim_no = await it.claim(lead_id);
   const { id } = await it.erase(e164);
   await it.reached(id, "the lead to be seen", ({ waiting }) => waiting === 1);
+  const asked_at = new Date((await it.report(id)).created_at);
+  expect(await oldest()).toEqual([asked_at, null]);
   const hold = await put({ phone_number: e164 });
   await it.settle(lead_id, claim_no, spellings[1] ?? "");
   await it.reached(id, "the hold to be seen", ({ held_by }) => held_by === hold.id);
   await it.clock.advance(600_000);
   expect(await it.report(id)).toMatchObject({ state: "running", held_by: hold.id, erased: { leads: 0 } });
   expect((await it.foundIn(spellings)).length).toBeGreaterThan(2);
+  expect(await oldest()).toEqual([null, asked_at]);
   await lift(hold.id);
   expect((await it.reached(id, "the number to be erased", isDone)).held_by).toBe(null);
+  expect(await oldest()).toEqual([null, null]);
   expect(await it.foundIn(spellings)).toEqual([]);
 });
 
