@@ -27,9 +27,12 @@ const pathOf = (e: ErrorObject): string => {
   return `${e.instancePath}${missing}${extra}`.replace(/^\//, "").replaceAll("/", ".");
 };
 
+/** Said of a field that a schema does not have. */
+export const UNKNOWN_FIELD = "is not a known field";
+
 const messageOf = (e: ErrorObject): string => {
   if (e.keyword === "required") return "is required";
-  if (e.keyword === "additionalProperties") return "is not a known field";
+  if (e.keyword === "additionalProperties") return UNKNOWN_FIELD;
   if (e.keyword === "minProperties" && e.params["limit"] === 1) return "must have at least one field";
   if (e.keyword === "enum") return `must be one of ${(e.params["allowedValues"] as unknown[]).join(", ")}`;
   if (e.keyword === "pattern" && e.params["pattern"] === NOT_BLANK) return "must not be blank";

@@ -2903,7 +2903,7 @@ export interface components {
              * @description The merchant that it is for. Left out: the reseller itself.
              * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
              */
-            readonly merchant_id?: string;
+            readonly merchant_id?: string | null;
             /**
              * @description Its name, for people.
              * @example order confirmation
@@ -2941,7 +2941,7 @@ export interface components {
              */
             readonly payload_schema?: {
                 readonly [key: string]: unknown;
-            };
+            } | null;
             /** @description Variables that the conversation sets, besides those of payload_schema. */
             readonly variables?: readonly string[];
             /** @description Functions that the model may call in every node. */
@@ -2950,12 +2950,12 @@ export interface components {
              * @description What the agent says first; may hold {{variables}}. Absent: the first node begins.
              * @example Hello {{customer_name}}, this is Northwind.
              */
-            readonly greeting?: string;
+            readonly greeting?: string | null;
             /**
              * @description Left on voicemail where the configuration's voicemail_action is leave_message; may hold {{variables}}. Absent: such a call just ends.
              * @example This is Northwind. Your order {{order_id}} arrives on {{delivery_date}}.
              */
-            readonly voicemail_message?: string;
+            readonly voicemail_message?: string | null;
             /**
              * @description Whether the model is offered the function do_not_call in every node, for whoever asks not to be called again.
              * @default true
@@ -2977,14 +2977,14 @@ export interface components {
              *     - `9`: The key 9.
              *     - `*`: The key *.
              *     - `#`: The key #.
-             * @enum {string}
+             * @enum {string|null}
              */
-            readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#";
+            readonly do_not_call_key?: "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9" | "*" | "#" | null;
             /**
              * @description A voice that the speech model or carrier knows. Absent: the deployment's.
              * @example alloy
              */
-            readonly voice?: string;
+            readonly voice?: string | null;
             /**
              * @description Language of the conversation, as a BCP 47 tag.
              * @default en-US
@@ -3005,9 +3005,9 @@ export interface components {
              */
             readonly speaks_first?: "agent" | "callee";
             /** @description Outcome words that are tried again. Absent: the deployment's own list (no_answer, busy, failed, voicemail). */
-            readonly retry_on?: readonly string[];
+            readonly retry_on?: readonly string[] | null;
             /** @description How the conversation runs. Absent: as the configuration says, then the deployment. */
-            readonly engine?: components["schemas"]["Engine"];
+            readonly engine?: components["schemas"]["Engine"] | null;
             /** @description The models it wants. Absent: the deployment's. */
             readonly models?: components["schemas"]["ModelUses"];
             /** @description Questions about the finished conversation; their answers are the lead's trace_scores. */
@@ -3474,7 +3474,7 @@ export interface components {
              */
             readonly holidays?: readonly string[];
             /** @description Whether the window holds on the callee's clock too, in every zone where the number may be. Absent: for numbers outside of the country of timezone. */
-            readonly respect_callee_timezone?: boolean;
+            readonly respect_callee_timezone?: boolean | null;
             /**
              * @description false: its leads wait.
              * @default true
@@ -3497,17 +3497,17 @@ export interface components {
              * @description From when inbound calls are taken, HH:MM in inbound_call_timezone; with inbound_call_end_time. Absent: all day.
              * @example 08:00
              */
-            readonly inbound_call_start_time?: string;
+            readonly inbound_call_start_time?: string | null;
             /**
              * @description Until when, HH:MM.
              * @example 20:00
              */
-            readonly inbound_call_end_time?: string;
+            readonly inbound_call_end_time?: string | null;
             /**
              * @description IANA zone of the inbound hours. Absent: timezone.
              * @example Europe/Paris
              */
-            readonly inbound_call_timezone?: string;
+            readonly inbound_call_timezone?: string | null;
             /**
              * @description What becomes of an inbound call that is not taken.
              *
@@ -3521,17 +3521,17 @@ export interface components {
              * @description Where blocked calls are handed with REDIRECT, E.164.
              * @example +14155550199
              */
-            readonly inbound_redirect_number?: string;
+            readonly inbound_redirect_number?: string | null;
             /**
              * @description What is said to a blocked caller. Absent: nothing.
              * @example We are open from eight to eight. Please call again.
              */
-            readonly inbound_block_message?: string;
+            readonly inbound_block_message?: string | null;
             /**
              * @description Receives the webhook events of finished inbound leads, as reporting_webhook_url does for a pushed one.
              * @example https://shop.example/callagent
              */
-            readonly inbound_webhook_url?: string;
+            readonly inbound_webhook_url?: string | null;
             /**
              * @description Inbound calls that are taken from one caller in a sliding window.
              * @default 10
@@ -3561,7 +3561,7 @@ export interface components {
              */
             readonly voicemail_action?: "hangup" | "leave_message" | "continue";
             /** @description How conversations run where the template does not say it. Absent: as the deployment says. */
-            readonly engine?: components["schemas"]["Engine"];
+            readonly engine?: components["schemas"]["Engine"] | null;
             /**
              * @description Whether leads with a listed number are dropped.
              * @default true
@@ -3578,7 +3578,7 @@ export interface components {
              * @description Calls in any sliding window of rate_limit_window_seconds; needed where rate_limit_enabled is true.
              * @example 100
              */
-            readonly rate_limit_max_calls?: number;
+            readonly rate_limit_max_calls?: number | null;
             /**
              * @description Length of that window, seconds.
              * @default 3600
@@ -3605,7 +3605,7 @@ export interface components {
                 readonly [key: string]: unknown;
             }[];
             /** @description What becomes of a request_id that was pushed before. Absent: another lead is made. */
-            readonly duplicates?: components["schemas"]["Duplicates"];
+            readonly duplicates?: components["schemas"]["Duplicates"] | null;
             /**
              * @description Numbers, E.164, to which a transfer whose target comes from a variable may hand a call.
              * @default []
@@ -5644,7 +5644,7 @@ export interface components {
              * @description Id of the merchant whose events it hears; left out: those of the reseller and all its merchants.
              * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
              */
-            readonly merchant_id?: string;
+            readonly merchant_id?: string | null;
             /**
              * @description Where the events are sent: https, at a public address. It is checked again at every try, after name resolution.
              * @example https://shop.example.com/webhooks/events

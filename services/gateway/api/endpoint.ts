@@ -8,6 +8,7 @@ import { parseJson, readBytes } from "../http/body.ts";
 import { answer, answerJson, type Exchange, type Handler, type Refuser } from "../http/exchange.ts";
 import type { Limits } from "../http/request-limits.ts";
 import { paramsChecker } from "./action-schema.ts";
+import { toldApart } from "./record-fields.ts";
 import { paramsReader, type Given } from "./params.ts";
 import { refuse, type Row } from "../routes/row.ts";
 
@@ -22,7 +23,7 @@ const queryOf = (target: string): URLSearchParams => {
  * VALIDATION_FAILED with every issue.
  */
 export async function ask(bus: Bus, action: ActionName, params: Record<string, unknown>): Promise<unknown> {
-  const issues = paramsChecker(action)(params);
+  const issues = paramsChecker(action)(params).map((issue) => toldApart(action, issue));
   if (issues.length > 0) throw new Errors.ValidationError("Parameters validation error!", "VALIDATION_ERROR", issues);
   return bus.call(action, params as ParamsOf<ActionName>);
 }

@@ -2,8 +2,10 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { By } from "../../../shared/contracts/records/identity.ts";
 import { fail, failEmptyChange, type ValidationIssue } from "../../../shared/errors.ts";
 import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schema.ts";
+import { nullFieldsOf, toldApart } from "./record-fields.ts";
 import { besideBody, pathNames, type Row } from "../routes/row.ts";
 import { isRecord } from "../../../shared/json.ts";
+import { UNKNOWN_FIELD } from "../../../shared/validator.ts";
 
 /** A header that says nothing is a client's mistake, wherever it stands: without it the request would not be what the client means. */
 const refuseEmpty = (header: string, name: string): never =>
@@ -81,16 +83,23 @@ export function paramsReader(row: Row): ParamsReader {
   const fromHeaders = Object.entries(row.headers ?? {});
   const notTheBodys = besideBody(row);
   const optional = isBodyOptional(row);
+  const nullFields = nullFieldsOf(row);
+  const leftOut = ([name, value]: [string, unknown]): boolean => value === null && nullFields.has(name);
 
+  const placed = (body: Record<string, unknown>): Record<string, unknown> => {
+    if (row.method === "PUT" && Object.keys(body).length === 0) return failEmptyChange();
+    if (row.body !== undefined && row.body !== "*") return { [row.body]: body };
+    const foreign = Object.keys(body).filter((name) => notTheBodys.has(name));
+    return foreign.length > 0
+      ? invalid(foreign.map((path) => toldApart(row.action, { path, message: UNKNOWN_FIELD })))
+      : { ...body };
+  };
   const readBody = (body: unknown): Record<string, unknown> => {
     if (row.body === undefined || (body === undefined && optional)) return {};
     if (!isRecord(body)) return invalid([{ path: "", message: "must be a JSON object" }]);
-    if (row.method === "PUT" && Object.keys(body).length === 0) return failEmptyChange();
-    if (row.body !== "*") return { [row.body]: body };
-    const foreign = Object.keys(body).filter((name) => notTheBodys.has(name));
-    return foreign.length > 0
-      ? invalid(foreign.map((path) => ({ path, message: "is not a known field" })))
-      : { ...body };
+    return nullFields.size === 0
+      ? placed(body)
+      : placed(Object.fromEntries(Object.entries(body).filter((field) => !leftOut(field))));
   };
   const asker = (by: By | null, taken: Record<string, Schema>): Record<string, unknown> =>
     "by" in taken && by !== null ? { by } : {};

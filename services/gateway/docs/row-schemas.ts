@@ -1,5 +1,6 @@
 import { isRecord } from "../../../shared/json.ts";
 import { propertiesOf, requiredOf, schemasOf, type Schema } from "../api/action-schema.ts";
+import { nullFieldsOf } from "../api/record-fields.ts";
 import { besideBody, pathNames, type Row } from "../routes/row.ts";
 
 const withoutDefault = ({ "x-default": _default, ...schema }: Schema): Schema => ({
@@ -13,10 +14,20 @@ const withoutDefaults = (fields: Record<string, Schema>): Record<string, Schema>
 /** The schema of a row's body; null when it takes none. What the gateway itself fills in is left out; a change names one field at least. */
 export function bodySchemaOf(row: Row): Schema | null {
   const schema = fieldsOfBody(row);
-  return schema && row.method === "PUT"
-    ? { ...schema, properties: withoutDefaults(propertiesOf(schema)), minProperties: 1 }
-    : schema;
+  if (schema === null || row.method !== "PUT") return schema && withNulls(schema, nullFieldsOf(row));
+  return { ...schema, properties: withoutDefaults(propertiesOf(schema)), minProperties: 1 };
 }
+
+/** A schema some of whose fields may be null. */
+const withNulls = (schema: Schema, names: ReadonlySet<string>): Schema => ({
+  ...schema,
+  properties: Object.fromEntries(
+    Object.entries(propertiesOf(schema)).map(([name, field]) => [
+      name,
+      names.has(name) ? { anyOf: [field, { type: "null" }] } : field,
+    ]),
+  ),
+});
 
 function fieldsOfBody(row: Row): Schema | null {
   if (row.body === undefined) return null;

@@ -1,5 +1,6 @@
 import { propertiesOf, type Schema } from "../../../services/gateway/api/action-schema.ts";
-import { bodySchemaOf } from "../../../services/gateway/docs/row-schemas.ts";
+import { takesNull } from "../../../services/gateway/api/record-fields.ts";
+import { bodySchemaOf, responseSchemaOf } from "../../../services/gateway/docs/row-schemas.ts";
 import { ROUTES } from "../../../services/gateway/routes/index.ts";
 import type { Row } from "../../../services/gateway/routes/row.ts";
 import { checkedPart } from "../../../shared/bus/bus.ts";
@@ -54,6 +55,24 @@ test("every PUT of a thing that POST makes is compared; /secrets and /retention 
   expect(put.filter((path) => !pairs.some((pair) => pair.path === path))).toEqual(["/secrets", "/retention"]);
   for (const { post, put: changed } of pairs)
     expect(Object.keys(changed).filter((name) => name in post).length).toBeGreaterThan(0);
+});
+
+test("what GET shows as null, POST and PUT take as null", () => {
+  const gets = ROUTES.filter((row) => row.method === "GET" && pairs.some(({ path }) => path === collectionOf(row)));
+  const refused = gets.flatMap((get) => {
+    const shown = propertiesOf(responseSchemaOf(get) ?? {});
+    const writing = ROUTES.filter(
+      (row) =>
+        (row.method === "PUT" && row.path === get.path) || (row.method === "POST" && row.path === collectionOf(get)),
+    );
+    return writing.flatMap((row) =>
+      Object.entries(fieldsOf(row))
+        .filter(([name, taken]) => takesNull(shown[name] ?? {}) && !takesNull(taken))
+        .map(([name]) => `${row.method} ${row.path} ${name}`),
+    );
+  });
+  expect(gets.length).toBeGreaterThan(6);
+  expect(refused).toEqual([]);
 });
 
 test.each<[string, Schema | undefined, Schema | undefined, string[]]>([

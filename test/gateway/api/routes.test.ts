@@ -107,7 +107,7 @@ describe("parameters", () => {
       by,
     });
     expect(read({ name: "x" }, {})).toEqual({ name: "x", by });
-    expect(() => read({ reseller_id: "r" }, {})).toThrow("reseller_id is not a known field");
+    expect(() => read({ reseller_id: "r" }, {})).toThrow("reseller_id is shown, and can't be set here; leave it out");
   });
   test("no body and no query can ever say who asks", () => {
     fc.assert(
