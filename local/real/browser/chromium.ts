@@ -44,7 +44,7 @@ export interface Chromium {
 }
 
 /**
- * How it is started. `microphone`: what its microphone hears again and again, at BROWSER_RATE, or the environment of its sound card. `asks`: it asks for leave to use it; absent: it does not. `leads`: other ports that the addresses of pages lead to, "1.2.3.4:5" by "localhost:6".
+ * How it is started. `microphone`: what its microphone hears again and again, at BROWSER_RATE, or the environment of its sound card. `asks`: it asks for leave to use it; absent: it does not. `leads`: other ports that the addresses of pages lead to, "1.2.3.4:5" by "localhost:6". `script`: runs first in each page.
  */
 export interface ChromiumOptions {
   program: string;
@@ -52,6 +52,7 @@ export interface ChromiumOptions {
   asks?: boolean;
   leads?: Readonly<Record<string, string>>;
   flags?: readonly string[];
+  script?: string;
 }
 
 const textIn = (of: Record<string, unknown>, name: string): string => String(of[name] ?? "");
@@ -125,12 +126,12 @@ export const addressOf = (child: ChildProcess, program: string, word: string): P
       });
   });
 
-async function openPage(tools: DevTools, url: string): Promise<Page> {
+async function openPage(tools: DevTools, url: string, scripts: readonly string[]): Promise<Page> {
   const { targetId } = await tools.ask("Target.createTarget", { url: "about:blank" });
   const { sessionId } = await tools.ask("Target.attachToTarget", { targetId, flatten: true });
   const page = new DrivenPage(tools, String(targetId), String(sessionId));
   await page.ask("Page.enable");
-  await page.ask("Page.addScriptToEvaluateOnNewDocument", { source: TAP });
+  for (const source of scripts) await page.ask("Page.addScriptToEvaluateOnNewDocument", { source });
   await page.ask("Page.navigate", { url });
   await page.until(
     "the page to be loaded",
@@ -147,6 +148,7 @@ export async function startChromium({
   asks = false,
   leads = {},
   flags = [],
+  script,
 }: ChromiumOptions): Promise<Chromium> {
   const folder = mkdtempSync(join(tmpdir(), "callagent-chromium-"));
   const fake: string[] = asks ? [] : [ALLOWING];
@@ -171,7 +173,7 @@ export async function startChromium({
   const { product } = await tools.ask("Browser.getVersion");
   return {
     version: String(product),
-    open: (url) => openPage(tools, url),
+    open: (url) => openPage(tools, url, script === undefined ? [TAP] : [TAP, script]),
     async permit(origin, setting) {
       await tools.ask("Browser.setPermission", { permission: { name: "microphone" }, setting, origin });
     },

@@ -11,6 +11,8 @@ const ANSWER_MS = 3000;
 const FIRST_ANSWER_MS = 15000;
 /** A network that is gone closes no connection: it is asked for an answer so often. */
 const PING_MS = 1000;
+/** Without an answer for so long a person is told; a transport is left when its own time is over. */
+const SILENT_MS = 2500;
 const LAST_WORDS_MS = 1000;
 
 const WORDS = {
@@ -34,6 +36,7 @@ const WORDS = {
   NETWORK: "There is no network. Check it, then press the button again.",
   CONNECTION: "The connection can't be made. Check your network, then try again.",
 };
+const GONE = "The network is gone. Trying to come back…";
 const MUTED = "Your microphone is muted. Press Unmute to talk.";
 const FINAL = new Set(["DOOR_NOT_FOUND", "PAYLOAD_INVALID", "LEAD_NOT_FOUND", "SESSION_TAKEN", "SESSION_OVER"]);
 /** What the other transport may do better at. */
@@ -126,6 +129,7 @@ export class Session extends EventTarget {
       });
     });
     this.#watching = setInterval(() => this.#watch(), PING_MS);
+    addEventListener("offline", () => this.#falter());
     // a tab that is closed leaves in order, so that the session knows that it was left
     addEventListener("pagehide", () => this.#transport && this.#transport.close());
   }
@@ -215,6 +219,7 @@ export class Session extends EventTarget {
     switch (message.type) {
       case "pong":
         this.#pingedAt = null;
+        if (this.state === "reconnecting" && this.#transport) this.#talk();
         return;
       case "transcript":
         this.lines = [...this.lines.slice(0, message.from), ...message.lines];
@@ -233,15 +238,22 @@ export class Session extends EventTarget {
     const transport = this.#transport;
     if (!transport) return;
     if (this.#pingedAt === null) this.#pingedAt = performance.now();
-    else if (performance.now() - this.#pingedAt > transport.answerMs) {
+    const waitedMs = performance.now() - this.#pingedAt;
+    if (waitedMs > transport.answerMs) {
       this.#lost(transport, false);
       return transport.close();
     }
+    if (waitedMs > SILENT_MS) this.#falter();
     this.send({ type: "ping" });
   }
 
+  /** The next answer, if there is one, says that the network is back. */
+  #falter() {
+    if (this.state === "talking") this.#enter("reconnecting", GONE);
+  }
+
   async #reconnect() {
-    this.#enter("reconnecting", "The network is gone. Trying to come back…");
+    this.#enter("reconnecting", GONE);
     for (const until = performance.now() + RETRY_FOR_MS; performance.now() < until;) {
       if (this.state === "ended") return;
       try {

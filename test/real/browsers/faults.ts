@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { upgradeStatus } from "../../../local/harness/sessions/session-client.ts";
 import { after } from "../../../local/harness/stage.ts";
 import { startTcpProxy } from "../../../local/harness/tcp-proxy.ts";
+import { startUdpProxy } from "../../../local/harness/udp-proxy.ts";
+import { mediaDetour } from "../../../local/real/browser/media-detour.ts";
 import type { Page } from "../../../local/real/browser/chromium.ts";
 import { customerOf, hasSaid } from "../../fixtures/product/audio-transcripts.ts";
 import { shows, type Lane } from "./lane.ts";
@@ -14,6 +16,8 @@ const PATIENT = { max_call_seconds: 180, idle_seconds: 60, max_age_seconds: 86_4
 const MS = 1000;
 /** The server ends what sends no sound after 15 s, and a session that nobody comes back to after 5 s; what a busy machine needs besides. */
 const [NO_SOUND_MS, RESUME_MS, ROOM_MS] = [15_000, 5000, 6000];
+/** A person whose network is gone is told so by then, ms. */
+const TOLD_MS = 5000;
 const LONG_MS = 60_000;
 const IS_TOLD = `/over|ended/.test(document.querySelector("#status").textContent)`;
 
@@ -71,31 +75,37 @@ async function stopped(lane: Lane): Promise<string> {
 const networkGone =
   (seconds: number) =>
   async (lane: Lane): Promise<string> => {
-    const { http, media } = lane.ports;
-    const proxies = await Promise.all([http, media].map((port) => startTcpProxy(`http://127.0.0.1:${port}`)));
+    const proxies = await Promise.all(lane.ports.map((port) => startTcpProxy(`http://127.0.0.1:${port}`)));
     const leads = Object.fromEntries(
-      [http, media].map((port, i) => [`127.0.0.1:${port}`, `127.0.0.1:${proxies[i]?.port}`]),
+      lane.ports.map((port, i) => [`127.0.0.1:${port}`, `127.0.0.1:${proxies[i]?.port}`]),
     );
     const lead_id = await lane.pushed("RTC", { limits: PATIENT });
-    const browser = await lane.browser(SAYS, { leads });
+    const media = lane.roomMedia === null ? null : await startUdpProxy(lane.roomMedia);
+    const detour = lane.roomMedia === null || !media ? {} : { script: mediaDetour(lane.roomMedia, media.port) };
+    const browser = await lane.browser(SAYS, { leads, ...detour });
     try {
       const page = await lane.talk(browser, lead_id);
       await asked(page);
       for (const proxy of proxies) proxy.set("both", { mode: "pause" });
+      media?.drop(true);
       const began = performance.now();
-      await shows(page, "#status", "The network is gone.", ROOM_MS);
+      await shows(page, "#status", "The network is gone.", TOLD_MS);
+      const told = ((performance.now() - began) / MS).toFixed(1);
       await after(seconds * MS - (performance.now() - began));
       for (const proxy of proxies) await proxy.heal();
+      media?.drop(false);
       if (seconds * MS > NO_SOUND_MS) {
         await shows(page, "#status", "the conversation has ended");
-        return await endOf(lane, lead_id, ROOM_MS);
+        return `told after ${told} s; ${await endOf(lane, lead_id, ROOM_MS)}`;
       }
       await shows(page, "#status", "You can talk now.", ROOM_MS);
+      const back = ((performance.now() - began) / MS).toFixed(1);
       const lead = await lane.finished(lead_id);
       assert.equal(lead.outcome, "confirmed");
-      return "the page came back by itself, and the conversation went on";
+      return `told after ${told} s, back after ${back} s, and the conversation went on`;
     } finally {
       await browser.close();
+      media?.close();
       await Promise.all(proxies.map((proxy) => proxy.close()));
     }
   };
@@ -143,9 +153,9 @@ async function killed(lane: Lane): Promise<string> {
 /** What goes wrong in a session; none hangs. */
 export const FAULTS: readonly Scene[] = [
   { name: "tokens: changed, used twice, late, after the end", isShort: false, only: "websocket", run: tokens },
-  { name: "network gone 60 s", isShort: false, only: "websocket", run: networkGone(60) },
+  { name: "network gone 60 s", isShort: false, run: networkGone(60) },
   { name: "browser stopped 40 s", isShort: false, run: stopped },
-  { name: "network gone 10 s", isShort: false, only: "websocket", run: networkGone(10) },
+  { name: "network gone 10 s", isShort: false, run: networkGone(10) },
   { name: "tab reloaded", isShort: false, run: reloaded },
   { name: "tab closed", isShort: false, run: closed },
   { name: "process killed in mid-session", isShort: false, alone: true, run: killed },

@@ -47,12 +47,16 @@ export interface Lane {
   transport: "livekit" | "websocket";
   /** Whether what was heard is this text: but for a letter here and there, or most of it in a room, whose jitter buffer stretches sound. */
   agrees(text: string, heard: string): boolean;
-  /** The ports that pages connect to. */
-  ports: { http: number; media: number };
+  /** The ports that pages connect to by TCP: the gateway's first, that of media, in rooms that of the server's signals. */
+  ports: readonly [number, ...number[]];
+  /** The port of the room server to which media go by UDP; null: there is no room server. */
+  roomMedia: number | null;
   stop(): Promise<void>;
 }
 
 const portOf = (url: string): number => Number(new URL(url).port);
+/** The room server takes media by UDP on this port after that of signals (local/real/livekit/livekit.ts). */
+const ROOM_MEDIA = 2;
 
 /** What a microphone hears: silence, with the sentence once in a while. */
 function microphoneOf(says: string | undefined): Int16Array {
@@ -81,6 +85,7 @@ export async function startLane(folder: string, split = false, more: Record<stri
   const livekit = LIVEKIT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
   const own = { RECORDING_SOURCE: "own", LEASE_SECONDS: "5", SWEEP_INTERVAL_MS: "500" };
   const env = { ...own, ...more, ...(Object.fromEntries(livekit) as Record<string, string>) };
+  const rooms = process.env["LIVEKIT_URL"] === undefined ? [] : [portOf(process.env["LIVEKIT_URL"])];
   const product = await startProduct({ engine: "cascade", env, split });
   const stage = await voiceStage(product);
   const browsers = new Set<Chromium>();
@@ -96,7 +101,8 @@ export async function startLane(folder: string, split = false, more: Record<stri
     folder,
     transport: livekit.length > 0 ? "livekit" : "websocket",
     agrees: livekit.length > 0 ? soundsLike : alike,
-    ports: { http: portOf(product.stack.httpUrl), media: portOf(product.stack.mediaUrl) },
+    ports: [portOf(product.stack.httpUrl), portOf(product.stack.mediaUrl), ...rooms],
+    roomMedia: rooms[0] === undefined ? null : rooms[0] + ROOM_MEDIA,
     leadOf,
     keep: (name, bytes) => writeFileSync(join(folder, name), bytes),
     template: ({ engine = "cascade", limits } = {}) =>

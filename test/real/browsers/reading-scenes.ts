@@ -17,7 +17,7 @@ const listed = (page: Page): Promise<unknown> =>
 /** The pages that are read, for what axe sees of them, on a desk and on a phone. */
 async function readable(lane: Lane): Promise<string> {
   const browser = await lane.browser();
-  const at = (path: string): string => new URL(path, `http://127.0.0.1:${lane.ports.http}`).href;
+  const at = (path: string): string => new URL(path, `http://127.0.0.1:${lane.ports[0]}`).href;
   for (const path of ["/", "/docs"]) {
     const page = await browser.open(at(path));
     await page.evaluate(
@@ -37,7 +37,7 @@ async function readable(lane: Lane): Promise<string> {
 
 /** An endpoint is found by words of what it does, and opened, by keyboard alone. */
 async function searched(lane: Lane): Promise<string> {
-  const page = await (await lane.browser()).open(`http://127.0.0.1:${lane.ports.http}/docs`);
+  const page = await (await lane.browser()).open(`http://127.0.0.1:${lane.ports[0]}/docs`);
   const all = await listed(page);
   assert.ok(Array.isArray(all) && all.length > 80, "every endpoint is listed");
   await page.press("Tab");
