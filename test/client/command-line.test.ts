@@ -26,6 +26,11 @@ describe("callagent", () => {
 
   test.each([
     [["psh"], "There is no command psh; did you mean push? See callagent --help."],
+    [
+      ["templates", "pish", "x.json"],
+      "There is no command templates pish; did you mean templates push? See callagent --help.",
+    ],
+    [["templates", "push", "not-there.json"], "not-there.json: there is no such file."],
     [["push", "--templte", "x"], "There is no option --templte; did you mean --template? See callagent push --help."],
     [["push", "--template", "x"], "Whom to call? Give --to NUMBER; for a conversation in a browser --mode RTC_TEST."],
     [["push", "--template", "x", "--to", "+1", "--var", "name"], '--var must be name=value, not "name".'],
@@ -53,6 +58,17 @@ describe("callagent", () => {
     expect(await type(["templates", "--url", "http://127.0.0.1:9"], [], {})).toMatchObject({
       status: 2,
       err: expect.stringMatching(/^Who are you at http:\/\/127.0.0.1:9\?/),
+    });
+  });
+
+  test("an address without the API's path is told from one where nothing is", async () => {
+    const env = { CALLAGENT_URL: person.server.url };
+    person.password = "pass-word";
+    const problem = { code: "ROUTE_NOT_FOUND", detail: "There is no such endpoint.", request_id: "r-1" };
+    expect(await type(["login", "--email", "a@shop.example"], [{ status: 404, body: problem }], env)).toEqual({
+      status: 2,
+      out: "",
+      err: `A callagent answers at ${person.server.url}, but its API is not there: the address ends with /agent/voice/callagent.`,
     });
   });
 

@@ -16,6 +16,9 @@ function forPerson(error: unknown): unknown {
   return error instanceof NoAnswer ? new UserError(error.message) : error;
 }
 
+/** Where the API lies on its server. */
+const API_PATH = "/agent/voice/callagent";
+
 async function logIn(shell: Shell, { values }: Asked<typeof commands.LOGIN>): Promise<number> {
   const url = urlOf(shell, values.url);
   const given = shell.env["CALLAGENT_TOKEN"];
@@ -26,7 +29,13 @@ async function logIn(shell: Shell, { values }: Asked<typeof commands.LOGIN>): Pr
     const password = shell.env["CALLAGENT_PASSWORD"] ?? (await shell.askPassword());
     if (password === null)
       throw new UsageError("There is no terminal to ask for the password; set CALLAGENT_PASSWORD.");
-    token = await login(url, values.email, password, { signal: shell.signal });
+    token = await login(url, values.email, password, { signal: shell.signal }).catch((error: unknown) => {
+      if (error instanceof ApiFailure && error.code === "ROUTE_NOT_FOUND")
+        throw new UsageError(
+          `A callagent answers at ${url}, but its API is not there: the address ends with ${API_PATH}.`,
+        );
+      throw error;
+    });
   }
   shell.screen.out(`Kept in ${keepSession(shell, { url, token })}.`);
   return 0;
@@ -114,6 +123,13 @@ export function overview(): string {
   ].join("\n");
 }
 
+/** Commands that have commands below them and take no operand: a word behind them names one of those. */
+const GROUPS: ReadonlySet<string> = new Set(
+  commands.COMMANDS.filter(
+    (one) => one.operands === undefined && commands.COMMANDS.some(({ name }) => name.startsWith(`${one.name} `)),
+  ).map(({ name }) => name),
+);
+
 /** Runs a command line of `callagent`; its exit status. */
 export async function run(argv: readonly string[], shell: Shell): Promise<number> {
   const [one = "--help", two = ""] = argv;
@@ -124,10 +140,12 @@ export async function run(argv: readonly string[], shell: Shell): Promise<number
   const both = WORK.get(`${one} ${two}`);
   if (both !== undefined) return both(shell, argv.slice(2));
   const single = WORK.get(one);
-  if (single !== undefined) return single(shell, argv.slice(1));
-  const meant = nearest(one, [...WORK.keys()]);
+  const isPart = two !== "" && !two.startsWith("-") && GROUPS.has(one);
+  if (single !== undefined && !isPart) return single(shell, argv.slice(1));
+  const typed = isPart ? `${one} ${two}` : one;
+  const meant = nearest(typed, [...WORK.keys()]);
   shell.screen.err(
-    `There is no command ${one}${meant === null ? "" : `; did you mean ${meant}?`}${meant === null ? "." : ""} See callagent --help.`,
+    `There is no command ${typed}${meant === null ? "" : `; did you mean ${meant}?`}${meant === null ? "." : ""} See callagent --help.`,
   );
   return 2;
 }

@@ -76,6 +76,7 @@ export function objectIn(file: string): Record<string, unknown> {
   try {
     value = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
+    if (isRecord(error) && error["code"] === "ENOENT") throw new UsageError(`${file}: there is no such file.`);
     throw new UsageError(`${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (!isRecord(value)) throw new UsageError(`${file} must hold a JSON object.`);

@@ -59,6 +59,9 @@ const FROM_LEDGER: Record<string, (e: LedgerEntry) => Said> = {
 const COLOURS: Record<string, Parameters<Paint>[0]> = { "agent:": "cyan", "customer:": "green", finished: "green" };
 /** Warnings about what npm start itself has set, which are for whoever runs a deployment: the first line that a newcomer reads is no alarm. */
 const OWN_SETTINGS: ReadonlySet<unknown> = new Set(["shutdown.grace_short"]);
+/** What the broker says of a service that is asked before it has started, or while it starts again: whoever asks tries again. */
+const NOT_YET_THERE = /^Service '[\w.]+' is not registered\.$/;
+const isOrderOfStart = ({ mod, msg = "" }: LogLine): boolean => mod === "broker" && NOT_YET_THERE.test(msg);
 const isAlarm = (level: unknown): boolean => level === "warn" || level === "error" || level === "fatal";
 
 /** The lines, with times of this IANA zone (`local`: the machine's). `callsAreLogged`: calls are shown by the log, for no ledger tells them. */
@@ -80,7 +83,7 @@ export function consoleLines(o: { zone: string; paint: Paint; callsAreLogged: bo
     fromLog(logged, now) {
       const known = events[logged.event ?? ""];
       if (known) return line(now, logged["lead_id"], known(logged, instant));
-      if (!isAlarm(logged.level) || OWN_SETTINGS.has(logged.event)) return null;
+      if (!isAlarm(logged.level) || OWN_SETTINGS.has(logged.event) || isOrderOfStart(logged)) return null;
       const { level, msg, event, message, code } = logged;
       const facts = [event, code, message].filter((one) => one !== undefined).map(text);
       const of = facts.length === 0 ? "" : ` (${facts.join(", ")})`;

@@ -53,6 +53,9 @@ describe("a line of the console", () => {
     );
     expect(fromLog({ level: "info", event: "other", msg: "quiet" }, AT)).toBeNull();
     expect(fromLog({ level: "warn", event: "shutdown.grace_short", msg: "set by npm start" }, AT)).toBeNull();
+    const msg = "Service 'leads.reachable' is not registered.";
+    expect(fromLog({ level: "warn", mod: "broker", msg }, AT)).toBeNull();
+    expect(fromLog({ level: "warn", msg }, AT)).toContain(msg);
   });
   test("of a real carrier's call comes from the log, that of a simulated one from its ledger", () => {
     const ringing = { event: "call.ringing", lead_id: LEAD, to: "+1415***0101" };
