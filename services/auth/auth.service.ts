@@ -1,7 +1,9 @@
 import { service } from "../../shared/bus/bus.ts";
 import { auditSchema } from "./audit/audit.model.ts";
 import { auditRepository } from "./audit/audit.repository.ts";
+import { startAuditRetention } from "./audit/audit-retention.ts";
 import { auditLog } from "./audit/audit-log.ts";
+import type { Loop } from "../../shared/time/loop.ts";
 import { ensureFirstAdmin } from "./login/first-admin.ts";
 import { issuersOf } from "./tokens/issuers.ts";
 import { identifyWith } from "./tokens/identify.ts";
@@ -23,10 +25,12 @@ export default service("auth", (deps) => {
   const store = deps.store();
   const users = usersRepository(store.model("users", userSchema));
   const s2s = s2sTokensRepository(store.model("s2s_tokens", s2sTokenSchema));
-  const audit = auditLog(deps, auditRepository(store.model("audit", auditSchema)));
+  const entries = auditRepository(store.model("audit", auditSchema));
+  const audit = auditLog(deps, entries);
   const tokens = accessTokens(keys, deps.env.ACCESS_TOKEN_TTL_SECONDS, deps.clock, deps.ids);
   const issuers = issuersOf(users, s2s, audit);
   const passwords = passwordHashing();
+  let retention: Loop | null = null;
   const check = passwordCheck(deps, users, passwords);
   return {
     actions: {
@@ -40,6 +44,10 @@ export default service("auth", (deps) => {
       recordRun: (entry) => audit.recordRun(entry),
       listAudit: (asked) => audit.list(asked),
     },
-    started: () => ensureFirstAdmin(deps, users, passwords),
+    async started() {
+      await ensureFirstAdmin(deps, users, passwords);
+      retention = startAuditRetention(deps, entries);
+    },
+    stopped: async () => retention?.stop(),
   };
 });

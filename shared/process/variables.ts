@@ -105,6 +105,12 @@ export const VARIABLES = {
   ...KEY_VARIABLES,
   ACCESS_TOKEN_TTL_SECONDS: { kind: "integer", min: 60, max: 86_400, default: 3600, doc: "life of a login token" },
   S2S_TOKEN_TTL_DAYS: { kind: "integer", min: 1, max: 3650, default: 365, doc: "life of a server-to-server token" },
+  AUDIT_RETENTION_DAYS: {
+    kind: "integer",
+    min: 90,
+    max: 3650,
+    doc: "days for which entries of the audit log are kept; empty: for good. What has ended can't be brought back",
+  },
   DEFAULT_TIMEZONE: { kind: "text", default: "UTC", doc: "IANA zone of calling windows that name none" },
   ...CALLING_VARIABLES,
   PROVIDER_ONE: { kind: "enum", values: CARRIERS, default: "twilio", doc: "carrier behind PROVIDER_ONE" },

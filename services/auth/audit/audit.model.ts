@@ -2,7 +2,7 @@ import { Schema } from "mongoose";
 import type { Role } from "../../../shared/contracts/records/identity.ts";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
-/** An entry of the audit log. Nothing changes or deletes one. */
+/** An entry of the audit log. Nothing changes one; it ends by its age where AUDIT_RETENTION_DAYS is set. */
 export interface AuditDoc {
   _id: string;
   actor: { kind: "user" | "s2s"; id: string; role: Role };
