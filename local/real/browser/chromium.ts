@@ -44,7 +44,7 @@ export interface Chromium {
 }
 
 /**
- * How it is started. `microphone`: what its microphone hears again and again, at BROWSER_RATE, or the environment of its sound card. `asks`: it asks for leave to use it; absent: it does not. `leads`: other ports that the addresses of pages lead to, "1.2.3.4:5" by "localhost:6". `script`: runs first in each page.
+ * How it is started. `microphone`: what its microphone hears again and again, at BROWSER_RATE, or the environment of its sound card. `asks`: it asks for leave to use it; absent: it does not. `leads`: other ports that the addresses of pages lead to, "1.2.3.4:5" by "localhost:6". `scripts`: run first in each page.
  */
 export interface ChromiumOptions {
   program: string;
@@ -52,7 +52,7 @@ export interface ChromiumOptions {
   asks?: boolean;
   leads?: Readonly<Record<string, string>>;
   flags?: readonly string[];
-  script?: string;
+  scripts?: readonly string[];
 }
 
 const textIn = (of: Record<string, unknown>, name: string): string => String(of[name] ?? "");
@@ -148,7 +148,7 @@ export async function startChromium({
   asks = false,
   leads = {},
   flags = [],
-  script,
+  scripts = [],
 }: ChromiumOptions): Promise<Chromium> {
   const folder = mkdtempSync(join(tmpdir(), "callagent-chromium-"));
   const fake: string[] = asks ? [] : [ALLOWING];
@@ -173,7 +173,7 @@ export async function startChromium({
   const { product } = await tools.ask("Browser.getVersion");
   return {
     version: String(product),
-    open: (url) => openPage(tools, url, script === undefined ? [TAP] : [TAP, script]),
+    open: (url) => openPage(tools, url, [TAP, ...scripts]),
     async permit(origin, setting) {
       await tools.ask("Browser.setPermission", { permission: { name: "microphone" }, setting, origin });
     },

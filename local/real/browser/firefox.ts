@@ -59,17 +59,18 @@ export interface Firefox {
   close(): Promise<void>;
 }
 
-/** How it is started. `card`: the environment of its sound card; absent: it has no sound but a microphone with a tone of its own. */
+/** How it is started. `card`: the environment of its sound card; absent: it has no sound but a microphone with a tone of its own. `scripts`: run first in each page. */
 export interface FirefoxOptions {
   card?: Readonly<Record<string, string>>;
   preferences?: Readonly<Record<string, boolean | number>>;
+  scripts?: readonly string[];
 }
 
 /** Starts Firefox with a profile of its own, driven over WebDriver BiDi, at this address. */
 export async function startFirefox(
   program: string,
   url: string,
-  { card, preferences = {} }: FirefoxOptions = {},
+  { card, preferences = {}, scripts = [] }: FirefoxOptions = {},
 ): Promise<Firefox> {
   const folder = mkdtempSync(join(tmpdir(), "callagent-firefox-"));
   const set = { ...PREFERENCES, "media.navigator.streams.fake": card === undefined, ...preferences };
@@ -83,7 +84,8 @@ export async function startFirefox(
   const { contexts } = await tools.ask("browsingContext.getTree", {});
   const [first] = Array.isArray(contexts) ? (contexts as unknown[]) : [];
   const context = isRecord(first) ? String(first["context"]) : "";
-  await tools.ask("script.addPreloadScript", { functionDeclaration: `() => { ${TAP} }` });
+  for (const script of [TAP, ...scripts])
+    await tools.ask("script.addPreloadScript", { functionDeclaration: `() => { ${script} }` });
   await tools.ask("browsingContext.navigate", { context, url, wait: "complete" });
   return {
     version: `Firefox ${isRecord(capabilities) ? String(capabilities["browserVersion"]) : ""}`,

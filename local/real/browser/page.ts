@@ -23,6 +23,14 @@ export const TAP = `(() => {
     return connect.call(this, to, ...rest);
   };
 })();`;
+/** The microphone as it is: tones are noise to the noise suppression that pages ask for, which takes them away. The echo is taken out as they ask; real speech goes through all of it. */
+export const PLAIN_MICROPHONE = `(() => {
+  const { mediaDevices } = navigator;
+  if (!mediaDevices) return;
+  const open = mediaDevices.getUserMedia.bind(mediaDevices);
+  mediaDevices.getUserMedia = (asked) =>
+    open({ ...asked, audio: asked.audio && { ...asked.audio, noiseSuppression: false, autoGainControl: false } });
+})();`;
 /** The sound that was kept, as base64: a long one does not fit into the arguments of one call. */
 const READ_TAP = `(() => {
   const bytes = window.played.blocks.flatMap((block) => [...new Uint8Array(block.buffer)]);

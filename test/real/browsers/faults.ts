@@ -81,7 +81,7 @@ const networkGone =
     );
     const lead_id = await lane.pushed("RTC", { limits: PATIENT });
     const media = lane.roomMedia === null ? null : await startUdpProxy(lane.roomMedia);
-    const detour = lane.roomMedia === null || !media ? {} : { script: mediaDetour(lane.roomMedia, media.port) };
+    const detour = lane.roomMedia === null || !media ? {} : { scripts: [mediaDetour(lane.roomMedia, media.port)] };
     const browser = await lane.browser(SAYS, { leads, ...detour });
     try {
       const page = await lane.talk(browser, lead_id);
