@@ -1,6 +1,6 @@
 import { Ajv2020, str, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { NOT_BLANK, READERS_KEYWORDS, type TSchema } from "./contracts/define.ts";
+import { HOUR_MINUTE, NOT_BLANK, READERS_KEYWORDS, type TSchema } from "./contracts/define.ts";
 import { boundedIssues, type ValidationIssue } from "./errors.ts";
 import { jsonBytes } from "./json.ts";
 
@@ -30,12 +30,22 @@ const pathOf = (e: ErrorObject): string => {
 /** Said of a field that a schema does not have. */
 export const UNKNOWN_FIELD = "is not a known field";
 
+/** What is expected where a pattern or format does not hold, for who does not read regular expressions. */
+const EXPECTED: ReadonlyMap<unknown, string> = new Map([
+  [NOT_BLANK, "must not be blank"],
+  [HOUR_MINUTE, "must be a time of day as HH:MM, such as 09:30"],
+  ["date-time", "must be a time as ISO 8601, such as 2026-11-21T09:30:00Z"],
+  ["email", "must be an e-mail address"],
+  ["uuid", "must be a UUID"],
+]);
+
 const messageOf = (e: ErrorObject): string => {
   if (e.keyword === "required") return "is required";
   if (e.keyword === "additionalProperties") return UNKNOWN_FIELD;
   if (e.keyword === "minProperties" && e.params["limit"] === 1) return "must have at least one field";
   if (e.keyword === "enum") return `must be one of ${(e.params["allowedValues"] as unknown[]).join(", ")}`;
-  if (e.keyword === "pattern" && e.params["pattern"] === NOT_BLANK) return "must not be blank";
+  const expected = e.keyword === "pattern" || e.keyword === "format" ? EXPECTED.get(e.params[e.keyword]) : undefined;
+  if (expected !== undefined) return expected;
   return e.message ?? "is not valid";
 };
 

@@ -104,6 +104,9 @@ export const IsoTime = Type.String({ format: "date-time" });
 /** A UUID in text. */
 export const Uuid = Type.String({ format: "uuid" });
 
+/** A pattern: a time of day. */
+export const HOUR_MINUTE = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
+
 /** Of a schema of texts: something stands in it besides blanks. shared/validator.ts says so in words. */
 export const NOT_BLANK = "\\S";
 

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { HOUR_MINUTE } from "../../shared/contracts/define.ts";
 import { contracts } from "../../shared/contracts/index.ts";
 import { issueChecker } from "../../shared/validator.ts";
 
@@ -15,4 +16,15 @@ describe("schemas are compiled at the first check, so that a service starts with
   test.each(actions)("the schema of $action compiles", ({ params }) => {
     expect(issueChecker(params)("not an object")).not.toEqual([]);
   });
+});
+
+test.each<[{ pattern?: string; format?: string }, string, string]>([
+  [{ pattern: HOUR_MINUTE }, "9am", "must be a time of day as HH:MM, such as 09:30"],
+  [{ format: "date-time" }, "yesterday", "must be a time as ISO 8601, such as 2026-11-21T09:30:00Z"],
+  [{ format: "email" }, "ada", "must be an e-mail address"],
+  [{ format: "uuid" }, "1", "must be a UUID"],
+  [{ format: "date" }, "1", 'must match format "date"'],
+  [{ pattern: "^a$" }, "b", 'must match pattern "^a$"'],
+])("%j that does not hold is told in words where there are some", (rule, value, message) => {
+  expect(issueChecker(Type.Object({ f: Type.String(rule) }))({ f: value })).toEqual([{ path: "f", message }]);
 });

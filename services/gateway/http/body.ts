@@ -113,6 +113,14 @@ export function parseJson(bytes: Buffer, headers: IncomingMessage["headers"]): u
   return jsonValue(bytes);
 }
 
+/** Where the parser stopped, without its words, which quote the body; empty where it does not say. */
+function placeOf(error: unknown): string {
+  const message = isRecord(error) ? String(error["message"]) : "";
+  const [, line, column] = /line (\d+) column (\d+)/.exec(message) ?? [];
+  if (line !== undefined) return ` at line ${line}, column ${column}`;
+  return message.includes("end of JSON input") ? ": it ends too early" : "";
+}
+
 /** The value that bytes of JSON stand for. MALFORMED_JSON, VALIDATION_FAILED (too deep, or of names that no document can hold). */
 export function jsonValue(bytes: Buffer): unknown {
   const text = textOf(bytes);
@@ -120,8 +128,8 @@ export function jsonValue(bytes: Buffer): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch {
-    fail("MALFORMED_JSON", "It is not valid JSON; check quotes, commas and brackets.");
+  } catch (error) {
+    fail("MALFORMED_JSON", `It is not valid JSON${placeOf(error)}; check quotes, commas and brackets.`);
   }
   refuseUnsafe(value, text);
   refuseUnstorable(value);

@@ -3,6 +3,7 @@ import { EngineEnum } from "./models.ts";
 import {
   Clearable,
   described,
+  HOUR_MINUTE,
   describedAs,
   E164,
   Json,
@@ -45,7 +46,7 @@ export const VoicemailActionEnum = valued(VOICEMAIL_ACTIONS, {
   continue: "The conversation goes on as with a person.",
 });
 
-const HourMinute = Type.String({ pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$" });
+const HourMinute = Type.String({ pattern: HOUR_MINUTE });
 const Offset = Type.Integer({ minimum: 0, maximum: 31_536_000 });
 
 /** Most retries a configuration may ask for. */

@@ -88,6 +88,15 @@ describe("bodies", () => {
     expect([answer.status, answer.body["code"]]).toEqual([status, code]);
   });
 
+  test.each([
+    ['{"name" "Shop"}', "It is not valid JSON at line 1, column 9; check quotes, commas and brackets."],
+    ['{\n  "name": "Shop",\n}', "It is not valid JSON at line 3, column 1; check quotes, commas and brackets."],
+    ['{"name": ', "It is not valid JSON: it ends too early; check quotes, commas and brackets."],
+    ["secret", "It is not valid JSON; check quotes, commas and brackets."],
+  ])("%j is refused with the place where the parser tells it, and quoted nowhere", async (body, detail) => {
+    expect((await http.ask("POST", "/resellers", { body })).body["detail"]).toBe(detail);
+  });
+
   test("charset utf-8 is taken, however it is written", async () => {
     for (const type of ["application/json; charset=utf-8", 'Application/JSON;charset="UTF-8"']) {
       expect(
