@@ -1,4 +1,5 @@
 import type { Model } from "mongoose";
+import { takeLongestDue } from "../../../shared/database/take-due.ts";
 import type { Provider } from "../../../shared/contracts/records/configuration.ts";
 import { batched } from "../../../shared/batching.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -168,14 +169,7 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
       );
     },
     apply: (move) => guarded.transition(move),
-    takeDue: (now, next_due) =>
-      model
-        .findOneAndUpdate(
-          { due_at: { $lte: now } },
-          { $set: { due_at: next_due } },
-          { sort: { due_at: 1 }, returnDocument: "after" },
-        )
-        .lean<CallDoc>(),
+    takeDue: (now, next_due) => takeLongestDue(model, now, next_due),
     ownedBy: (node, after, limit) =>
       model
         .find({ tended_by: node, ...(after === null ? {} : { _id: { $gt: after } }) })

@@ -1,4 +1,5 @@
 import type { Model } from "mongoose";
+import { takeLongestDue } from "../../../shared/database/take-due.ts";
 import { batched } from "../../../shared/batching.ts";
 import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -95,13 +96,6 @@ export function createSpendLedgers(model: Model<SpendLedgerDoc>): SpendLedgers {
     find,
     step: stepper(model, find),
     findMany: (ids) => model.find({ _id: { $in: [...ids] } }).lean<SpendLedgerDoc[]>(),
-    takeDue: (now, next_due) =>
-      model
-        .findOneAndUpdate(
-          { due_at: { $lte: now } },
-          { $set: { due_at: next_due } },
-          { sort: { due_at: 1 }, returnDocument: "after" },
-        )
-        .lean<SpendLedgerDoc>(),
+    takeDue: (now, next_due) => takeLongestDue(model, now, next_due),
   };
 }

@@ -1,4 +1,5 @@
 import type { Model } from "mongoose";
+import { takeLongestDue } from "../../../shared/database/take-due.ts";
 import type { ErasedCounts, ErasureRecord } from "../../../shared/contracts/requests/erasures.ts";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
@@ -48,14 +49,7 @@ export function erasuresRepository(model: Model<ErasureDoc>): Erasures {
         return known;
       }
     },
-    takeDue: (now, until) =>
-      model
-        .findOneAndUpdate(
-          { due_at: { $lte: now } },
-          { $set: { due_at: until }, $inc: { turn: 1 } },
-          { sort: { due_at: 1 }, returnDocument: "after" },
-        )
-        .lean<TakenErasure>(),
+    takeDue: (now, until) => takeLongestDue<ErasureDoc, TakenErasure>(model, now, until, { $inc: { turn: 1 } }),
     async progress(taken, erased, waiting, due_at) {
       const more = Object.entries(erased).filter(([, count]) => count > 0);
       const { matchedCount } = await model.updateOne(ours(taken), {

@@ -1,4 +1,5 @@
 import type { Model } from "mongoose";
+import { takeLongestDue } from "../../../shared/database/take-due.ts";
 import type { RetentionDoc } from "./retentions.model.ts";
 
 /** Reads and guarded writes of the collection `retentions`. */
@@ -32,14 +33,7 @@ export const retentionsRepository = (model: Model<RetentionDoc>): Retentions => 
     }
     return stored ?? { _id, ...fields, turn: 1, done_to: {}, ...(due_at === undefined ? {} : { due_at }) };
   },
-  takeDue: (now, until) =>
-    model
-      .findOneAndUpdate(
-        { due_at: { $lte: now } },
-        { $set: { due_at: until }, $inc: { turn: 1 } },
-        { sort: { due_at: 1 }, returnDocument: "after" },
-      )
-      .lean<RetentionDoc>(),
+  takeDue: (now, until) => takeLongestDue(model, now, until, { $inc: { turn: 1 } }),
   async rest({ _id, turn }) {
     await model.updateOne({ _id, turn }, { $set: { fold: null }, $unset: { due_at: 1 } });
   },
