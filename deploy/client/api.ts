@@ -9840,6 +9840,8 @@ export interface operations {
             readonly header?: {
                 /** @description Names this push: sent again with the same key within 24 hours, it makes nothing twice and gets the first answer. Use a new key for each push. */
                 readonly "Idempotency-Key"?: string;
+                /** @description The trace that the push belongs to (W3C Trace Context): spans of the lead become a part of it, and its webhook carries it on. One that is not well formed counts as none. */
+                readonly Traceparent?: string;
             };
             readonly path?: never;
             readonly cookie?: never;
@@ -9878,6 +9880,8 @@ export interface operations {
             readonly header?: {
                 /** @description Names this push: sent again with the same key within 24 hours, it makes nothing twice and gets the first answer. Use a new key for each push. It holds for each row in its place. */
                 readonly "Idempotency-Key"?: string;
+                /** @description The trace that the push belongs to (W3C Trace Context): spans of the lead become a part of it, and its webhook carries it on. One that is not well formed counts as none. */
+                readonly Traceparent?: string;
             };
             readonly path?: never;
             readonly cookie?: never;

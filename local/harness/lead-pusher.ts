@@ -11,6 +11,8 @@ export interface PushMore {
   request_id?: string;
   template_id?: string;
   key?: string;
+  /** The header. */
+  traceparent?: string;
   report?: boolean;
 }
 
@@ -68,10 +70,13 @@ export async function startPushing(product: Product): Promise<Pusher> {
     },
   });
   const client = apiClient(stack.baseUrl, token);
-  const push: Pusher["push"] = async (to, { key, ...more } = {}) => {
+  const push: Pusher["push"] = async (to, { key, traceparent, ...more } = {}) => {
     const { lead_call_tracker_id } = await client.ask("POST", "/leads", {
       body: leadBody(product, to, more),
-      ...(key === undefined ? {} : { headers: { "Idempotency-Key": key } }),
+      headers: {
+        ...(key === undefined ? {} : { "Idempotency-Key": key }),
+        ...(traceparent === undefined ? {} : { traceparent }),
+      },
     });
     return lead_call_tracker_id;
   };

@@ -95,6 +95,7 @@ export function composition(deps: ServiceDeps, mediaPort: () => number | undefin
     clock,
     log,
     metrics: deps.metrics,
+    traces: deps.traces,
     env,
     sessions,
     web,

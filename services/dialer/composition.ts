@@ -47,6 +47,7 @@ export function compose(
     clock,
     log,
     metrics,
+    traces: service.traces,
     bus,
     nodeId,
     draining,

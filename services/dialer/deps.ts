@@ -19,7 +19,7 @@ import type { Recordings } from "./recordings/recordings.repository.ts";
 /** Everything that the parts of the dialer are made of, put together once per process (composition.ts). */
 export interface DialerParts extends Pick<
   ServiceDeps,
-  "bus" | "clock" | "env" | "log" | "metrics" | "nodeId" | "storeClock"
+  "bus" | "clock" | "env" | "log" | "metrics" | "nodeId" | "storeClock" | "traces"
 > {
   /** Aborted from SIGTERM on: no phone may ring any more. */
   draining: AbortSignal;

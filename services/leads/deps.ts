@@ -3,7 +3,7 @@ import type { FinishedDoc } from "./lists/lead-views.ts";
 import type { LeadsRepository } from "./leads.repository.ts";
 
 /** What the transitions of a lead need. */
-export interface LeadDeps extends Pick<ServiceDeps, "bus" | "clock" | "log" | "metrics" | "random"> {
+export interface LeadDeps extends Pick<ServiceDeps, "bus" | "clock" | "log" | "metrics" | "random" | "traces"> {
   leads: LeadsRepository;
   /** Runs once for every lead that reaches FINISHED. */
   onFinished(lead: FinishedDoc): void;

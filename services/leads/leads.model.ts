@@ -63,6 +63,8 @@ export interface LeadDoc {
   template_id: string;
   template: string;
   request_id: string;
+  /** The traceparent of its first span; absent: it is not traced. */
+  trace?: string;
   status: LeadStatus;
   outcome: string | null;
   attempt_count: number;
@@ -146,6 +148,7 @@ export const LEAD_STATE: Record<Exclude<keyof LeadState, "payload"> | "payload.r
   template_id: 1,
   template: 1,
   request_id: 1,
+  trace: 1,
   status: 1,
   outcome: 1,
   attempt_count: 1,
@@ -201,6 +204,7 @@ export const leadSchema = new Schema<LeadDoc>(
     template_id: { type: String, required: true },
     template: { type: String, required: true },
     request_id: { type: String, required: true },
+    trace: String,
     status: { type: String, required: true },
     outcome: { type: String, default: null },
     attempt_count: { type: Number, required: true },

@@ -6,6 +6,7 @@ import type { LeadDeps } from "./deps.ts";
 import { endActions, endParts } from "./end-parts.ts";
 import { eventPart } from "./events/event-part.ts";
 import { measured } from "./lead-metrics.ts";
+import { traceFinish } from "./lead-spans.ts";
 import { leadSchema } from "./leads.model.ts";
 import { leadsRepository } from "./leads.repository.ts";
 import * as queries from "./lists/lead-queries.ts";
@@ -44,6 +45,7 @@ export default service(
       onFinished(lead: FinishedDoc): void {
         const { _id: lead_id, request_id, outcome, attempt_count: attempts } = lead;
         service.metrics.count("callagent_leads_finished_total", { outcome: outcome ?? "" });
+        traceFinish(service.traces, lead, service.clock.now());
         service.bus.emit("lead.finished", { lead_id, outcome: outcome ?? "" });
         service.log.info({ event: "lead.finished", lead_id, request_id, outcome, attempts }, "lead finished");
         sweeps?.webhookEvents.nudge();

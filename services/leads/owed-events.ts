@@ -31,6 +31,7 @@ function webhookEventOf(lead: OwedDoc): WebhookEvent | null {
     occurred_at: (lead.finished_at ?? lead.updated_at).toISOString(),
     data: toEventData(lead, lead.phone_number && maskPhone(lead.phone_number)),
     phone_number: lead.phone_number,
+    ...(lead.trace === undefined ? {} : { trace: lead.trace }),
   };
 }
 

@@ -9,6 +9,7 @@ import { trustOf } from "./bus-trust.ts";
 import { drainOf } from "./drain.ts";
 import { sizeRefusal } from "./message-sizes.ts";
 import { metricsOf, type Metrics } from "../metrics/metrics.ts";
+import { tracerOf, type Tracer } from "../tracing/tracer.ts";
 import { storeOptionsOf } from "../metrics/monitor.ts";
 import { readinessOf } from "../metrics/readiness.ts";
 import { refusalAlarm } from "../database/refusal-alarm.ts";
@@ -55,8 +56,7 @@ export interface Bus {
 /** What a service is built on. */
 export interface ServiceDeps extends ProcessDeps {
   bus: Bus;
-  /** The deployment's time with its bounds. */
-  storeClock: StoreClock;
+  /** The deployment's time with its bounds. */ storeClock: StoreClock;
   /** The database; asked for only by services that own a collection. */
   store(): Store;
   /** This process's id on the bus. */
@@ -65,6 +65,7 @@ export interface ServiceDeps extends ProcessDeps {
   proven(by: By): By;
   /** Where it counts what it does (shared/metrics/catalogue.ts). */
   metrics: Metrics;
+  traces: Tracer;
   /** Aborted from SIGTERM on, while the process is still on the bus: no new work is taken. */
   draining: AbortSignal;
 }
@@ -124,11 +125,8 @@ export function busOf(
     async call<N extends ActionName>(name: N, params: ParamsOf<N>, how?: CallHow) {
       const refusal = sizeRefusal(name, "params", params);
       if (refusal) throw refusal;
-      return caller.call<ResultOf<N>, ParamsOf<N>>(
-        name,
-        params,
-        optionsOf(name, how, trustOf(broker).callHeaders(name)),
-      );
+      const options = optionsOf(name, how, trustOf(broker).callHeaders(name));
+      return caller.call<ResultOf<N>, ParamsOf<N>>(name, params, options);
     },
     emit: (name, event) => {
       caller.emit(name, event, signed()).catch(() => undefined);
@@ -150,6 +148,7 @@ interface Running {
 
 /** What a service is given beside its own clock and log. */
 const serviceDeps = (
+  name: ServiceName,
   broker: ServiceBroker,
   own: ProcessDeps & { storeClock: StoreClock },
   mine: Pick<Running, "store">,
@@ -160,6 +159,7 @@ const serviceDeps = (
   proven: (by: By) => trustOf(broker).proven(by),
   draining: drainOf(broker).draining,
   metrics: metricsOf(broker),
+  traces: tracerOf(broker, name),
   store: () => (mine.store ??= openStore(own.env.MONGODB_URI, storeOptionsOf(broker))),
 });
 
@@ -272,7 +272,7 @@ export function service<S extends ServiceName>(
       const mine: Running = { implementation: null, started: false, store: null, storeClock, unfollow: null };
       running.set(this, mine);
       const own = { ...deps, log, storeClock };
-      mine.implementation = build(serviceDeps(this.broker, own, mine)) as unknown as Implementation<ServiceName>;
+      mine.implementation = build(serviceDeps(name, this.broker, own, mine)) as unknown as Implementation<ServiceName>;
       const { drain: end, calls } = mine.implementation;
       drainOf(this.broker).add({ service: name, ...(end && { drain: end }), ...(calls && { calls }) });
       readinessOf(this.broker).add(name, () => faultOf(mine));

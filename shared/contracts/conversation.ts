@@ -7,6 +7,7 @@ import { MEDIA_SOURCES, MediaAccess, SpeakFields, SpokenStatus, Via } from "./re
 import { CallRef } from "./dialer.ts";
 import { EngineEnum } from "./records/models.ts";
 import { StreamDialect } from "./records/stream-dialect.ts";
+import { LeadTrace } from "./requests/trace-headers.ts";
 
 /** Input of preparing a conversation. */
 export const Preparation = Strict({
@@ -32,6 +33,7 @@ export const Preparation = Strict({
   record: Type.Boolean(),
   /** Life of the address in seconds: ring time and a little more. */
   ttl_seconds: Type.Integer({ minimum: 1, maximum: 3600 }),
+  trace: LeadTrace,
 });
 export type Preparation = Static<typeof Preparation>;
 

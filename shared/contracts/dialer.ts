@@ -24,6 +24,7 @@ import { EXECUTION_MODES } from "./records/lead.ts";
 import { SpendCeilings, SpendRoomAsked, SpendRooms } from "./records/spend.ts";
 import { RECORDING_PLACES, RECORDING_STATES } from "./records/recording-states.ts";
 import { SessionAccess, SessionOrder, SpeakFields, SpokenStatus, Via } from "./records/session.ts";
+import { LeadTrace } from "./requests/trace-headers.ts";
 import { RateLimit } from "./scheduler.ts";
 
 /** The name of an attempt, `<lead_id>.<claim_no>` (shared/ids.ts callRef). */
@@ -66,6 +67,7 @@ export const DialJob = Strict({
   /** The configuration's pre-checks, and how often each has deferred the lead. */
   pre_checks: Type.Array(Json, { maxItems: 10 }),
   pre_check_defers: Type.Record(Type.String(), Type.Integer()),
+  trace: LeadTrace,
 });
 export type DialJob = Static<typeof DialJob>;
 

@@ -12,6 +12,7 @@ import { AttemptPlan, ClaimedLead, DueLead, LeadRecord, LeadStatusEnum, QueueHea
 import { DoorKey, DoorVariables, JoinedSession, JoinLink, SpeakFields, SpokenStatus } from "./records/session.ts";
 import { BatchKey, IdempotencyKey, PushInput } from "./records/pushed-lead.ts";
 import { Pushed, PushOutcome, Reached } from "./records/lead-views.ts";
+import { Traceparent } from "./requests/trace-headers.ts";
 import { abort, leadList, leadsOfRequest, OneLead, resume, summaryOf, timeline } from "./requests/lead-requests.ts";
 
 const AttemptLease = { lead_id: Uuid, claim_no: Type.Integer({ minimum: 1 }) };
@@ -34,7 +35,15 @@ export const leads = {
     /** TEMPLATE_UNKNOWN, TEMPLATE_NOT_FOUND, TEMPLATE_INACTIVE, VALIDATION_FAILED, PAYLOAD_INVALID, INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED, FORBIDDEN, STORE_UNAVAILABLE.
      *  The same `idempotency_key` of the same asker within 24 h: with the same lead the first answer, replayed; with another one IDEMPOTENCY_KEY_REUSED.
      *  Failures are not stored. DUPLICATE_REQUEST: the configuration refuses a request_id that was pushed before. */
-    push: action(Strict({ by: By, lead: PushInput, idempotency_key: Type.Optional(IdempotencyKey) }), Pushed),
+    push: action(
+      Strict({
+        by: By,
+        lead: PushInput,
+        idempotency_key: Type.Optional(IdempotencyKey),
+        traceparent: Type.Optional(Traceparent),
+      }),
+      Pushed,
+    ),
     /** Many pushes, each row judged by itself; `results` in the rows' order. A refused row has the code and errors that push would fail with; the key holds for
      *  each row in its place. `replayed`: every row that is queued was so before. */
     pushMany: action(
@@ -42,6 +51,7 @@ export const leads = {
         by: By,
         rows: described("The leads to push.", Type.Array(Type.Unknown(), { maxItems: 500 })),
         idempotency_key: Type.Optional(BatchKey),
+        traceparent: Type.Optional(Traceparent),
       }),
       Type.Object({
         results: described("One result for each row, in their order.", Type.Array(PushOutcome)),

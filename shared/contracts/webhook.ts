@@ -17,6 +17,7 @@ import {
 import { DeliveryStateEnum, DeliveryTry } from "./webhooks/delivery.ts";
 import { eraseNumber } from "./requests/erasures.ts";
 import { endRecords } from "./requests/retention.ts";
+import { LeadTrace } from "./requests/trace-headers.ts";
 import { By, Count, NextCursor, Owner, OwnerFilter, PageParams } from "./records/identity.ts";
 import {
   EndpointChange,
@@ -67,6 +68,7 @@ export const WebhookEvent = Strict({
   occurred_at: IsoTime,
   data: Json,
   phone_number: Type.Optional(Nullable(Text(32))),
+  trace: LeadTrace,
 });
 export type WebhookEvent = Static<typeof WebhookEvent>;
 

@@ -97,6 +97,13 @@ export const METRICS = {
     labels: { command: COMMANDS, result: ["ok", "error"] },
     buckets: REQUEST_SECONDS,
   },
+  callagent_trace_spans_total: {
+    kind: "counter",
+    unit: "events",
+    about: "Spans of traces: taken by the collector, refused by it, or dropped as too many waited",
+    by: "every",
+    labels: { result: ["sent", "failed", "dropped"] },
+  },
   ...CALL_METRICS,
 } as const satisfies Record<string, Metric>;
 

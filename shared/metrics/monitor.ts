@@ -4,6 +4,7 @@ import { drainOf } from "../bus/drain.ts";
 import { codeOf } from "../errors.ts";
 import { depsOf } from "../process/process-deps.ts";
 import { MS_PER_SECOND } from "../time/clock.ts";
+import { closeTraces } from "../tracing/tracer.ts";
 import { openHealthPort, type HealthPort } from "./health-port.ts";
 import { metricsOf, type Metrics } from "./metrics.ts";
 import { readinessOf } from "./readiness.ts";
@@ -57,6 +58,7 @@ export const monitor: Middleware = {
   async stopped(broker) {
     await ports.get(broker)?.close();
     ports.delete(broker);
+    await closeTraces(broker);
   },
   localAction(next, { name: action = "" }) {
     if (!isOn(this)) return next;

@@ -9,6 +9,7 @@ import { destinationVariableIssues } from "../numbering/destination.ts";
 import { modelIssues } from "./model-endpoints.ts";
 import { roomIssues } from "./room-variables.ts";
 import { keyIssues } from "./key-variables.ts";
+import { traceIssues } from "../tracing/trace-variables.ts";
 import { VARIABLES, type Variable } from "./variables.ts";
 
 type ValueOf<V extends Variable> = V extends { kind: "integer" }
@@ -69,7 +70,13 @@ function crossCheck(env: Env): string[] {
   for (const name of ["NAMESPACE", "NODE_ID"] as const)
     if (/[\s*>]/.test(env[name] ?? ""))
       issues.push(`${name} must not contain spaces, * or >: it is a part of the bus's subjects`);
-  issues.push(...busServers(env).issues, ...busSigners(env).issues, ...keyIssues(env), ...roomIssues(env));
+  issues.push(
+    ...busServers(env).issues,
+    ...busSigners(env).issues,
+    ...keyIssues(env),
+    ...roomIssues(env),
+    ...traceIssues(env),
+  );
   for (const origin of (env.CORS_ORIGINS ?? "").split(",").map((o) => o.trim())) {
     if (origin !== "" && (!URL.canParse(origin) || new URL(origin).origin !== origin))
       issues.push(

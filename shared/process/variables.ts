@@ -2,6 +2,7 @@ import { CALLING_VARIABLES, EVENT_VARIABLES } from "./calling-variables.ts";
 import { GATEWAY_VARIABLES } from "./gateway-variables.ts";
 import { KEY_VARIABLES } from "./key-variables.ts";
 import { ROOM_VARIABLES } from "./room-variables.ts";
+import { TRACE_VARIABLES } from "../tracing/trace-variables.ts";
 
 /** How one environment variable is read. */
 export interface Variable {
@@ -98,6 +99,7 @@ export const VARIABLES = {
   PUBLIC_WS_URL: { kind: "url", default: "ws://127.0.0.1:3001", doc: "how carriers reach the WebSocket server" },
   METRICS_PORT: { ...PORT, doc: "port for probes and metrics (/live, /ready, /metrics); empty: none; 0: a free one" },
   METRICS_HOST: { kind: "text", default: "127.0.0.1", doc: "address that it listens on; it asks nobody who they are" },
+  ...TRACE_VARIABLES,
   ...ROOM_VARIABLES,
   ...GATEWAY_VARIABLES,
   ADMIN_EMAIL: { kind: "text", doc: "e-mail of the first admin, created at first start" },

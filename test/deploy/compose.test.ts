@@ -62,7 +62,7 @@ const readBy = (name: string): string[] =>
     .sort();
 
 /** What every process reads: moleculer.config.ts and shared/. NODE_ID is left to the default, which is unique per container. */
-const EVERYWHERE = ["BUS_KEYS_FILE", "BUS_TRUST", "LOG_LEVEL", "METRICS_HOST", "METRICS_PORT", "NAMESPACE", "NATS_NKEY_FILE", "NODE_ENV", "SHUTDOWN_GRACE_SECONDS", "TRANSPORTER"]; // prettier-ignore
+const EVERYWHERE = ["BUS_KEYS_FILE", "BUS_TRUST", "LOG_LEVEL", "METRICS_HOST", "METRICS_PORT", "NAMESPACE", "NATS_NKEY_FILE", "NODE_ENV", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_TRACES_SAMPLER_ARG", "SHUTDOWN_GRACE_SECONDS", "TRANSPORTER"]; // prettier-ignore
 
 /** What a deployment fills in. */
 const PRODUCTION = {

@@ -32,6 +32,8 @@ export interface Delivered {
   lead_id: string;
   body: string;
   at: number;
+  /** The header; null: there was none. */
+  traceparent: string | null;
 }
 
 const MAX_BODY_BYTES = 1_048_576;
@@ -76,7 +78,13 @@ export async function startRecordingSink(secret: string): Promise<RecordingSink>
       const lead_id = data.lead_call_tracker_id;
       if (sink.reports.has(lead_id)) sink.repeated++;
       sink.reports.set(lead_id, data);
-      sink.delivered.push({ webhook_id: headers["webhook-id"] ?? "", lead_id, body, at: Date.now() });
+      sink.delivered.push({
+        webhook_id: headers["webhook-id"] ?? "",
+        lead_id,
+        body,
+        at: Date.now(),
+        traceparent: headers["traceparent"] ?? null,
+      });
       response.writeHead(204).end();
     } catch (error) {
       sink.refused.push(error instanceof Error ? error.message : String(error));

@@ -34,7 +34,7 @@ import { settleSession } from "./conversation-settlement.ts";
 export type Shown = (state: Pick<DialogueState, "transcript" | "node">) => void;
 
 /** What sessions are run with. */
-export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log" | "metrics"> {
+export interface SessionDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "log" | "metrics" | "traces"> {
   sessions: SessionsRepository;
   web: WebRequester;
   evaluations: Pick<CallEvaluations, "settle">;
@@ -284,6 +284,7 @@ export class ConversationSession {
         transferred: this.#transferred,
         media: this.#far.media(),
         lease_lost: this.#leaseLost,
+        trace: this.#doc.trace,
       },
     );
     await this.#progress.settled(); // last: a write that hangs must hold nothing up

@@ -3,6 +3,8 @@ import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
 import { hangupSourceOf, type HangUpReason, type MediaEnd } from "../../../shared/hangup-source.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { within } from "../../../shared/time/deadline.ts";
+import { textOf } from "../../../shared/json.ts";
+import { callKey } from "../../../shared/tracing/spans.ts";
 import { noFacts, type ConversationFacts, type HangupSource } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { boundedTalk, cutsIn } from "../../../shared/talk-bounds.ts";
@@ -16,7 +18,7 @@ import type { SessionsRepository } from "./sessions.repository.ts";
 const KNOWN_MS = 2500;
 
 /** What a settlement is made with. */
-export interface SettlementDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"> {
+export interface SettlementDeps extends Pick<ServiceDeps, "bus" | "clock" | "log" | "traces"> {
   sessions: SessionsRepository;
   evaluations: Pick<CallEvaluations, "settle">;
   lease: AttemptLease;
@@ -34,6 +36,8 @@ export interface EndedSession {
   transferred: boolean;
   media: MediaEnd | null;
   lease_lost: boolean;
+  /** The traceparent of its lead's first span; undefined: it is not traced. */
+  trace: string | undefined;
 }
 
 /** Waits for a step that may fail: the sweep and the carrier's own time limit cover a failure. */
@@ -63,6 +67,16 @@ export async function settleSession(deps: SettlementDeps, session: EndedSession)
     },
     "The conversation has ended.",
   );
+  const { lead_id, claim_no } = ended.attempt;
+  deps.traces.span(ended.trace, {
+    name: "conversation",
+    key: `conversation ${call_ref}`,
+    parent: callKey(call_ref),
+    began: answered_at,
+    ended: ended_at,
+    attributes: { lead_id, claim_no, ended_by: facts.ended_by, user_turns: facts.user_turns, machine: facts.machine },
+    error: facts.ended_by === "error" ? textOf(facts.errors.at(-1)?.["code"]) || "CALL_ERROR" : undefined,
+  });
   const cuts = cutsIn(facts);
   if (cuts.length > 0)
     log.warn(

@@ -32,6 +32,8 @@ export interface PlannedSession {
   client_led?: boolean;
   /** We record the conversation, where it carries sound. */
   record: boolean;
+  /** The traceparent of its lead's first span; absent: it is not traced. */
+  trace?: string;
 }
 
 /** One conversation. The media token is kept as SHA-256 only, and only until it is used. */
@@ -68,6 +70,7 @@ export const sessionSchema = new Schema<SessionDoc>(
     stream: { type: Schema.Types.Mixed, default: null },
     client_led: Boolean,
     record: { type: Boolean, default: false },
+    trace: String,
     state: { type: String, required: true },
     token_hash: { type: String },
     token_expires_at: { type: Date, required: true },

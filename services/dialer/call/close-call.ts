@@ -1,4 +1,6 @@
 import { errorForLog } from "../../../shared/process/log.ts";
+import { textOf } from "../../../shared/json.ts";
+import { attemptKey, callKey } from "../../../shared/tracing/spans.ts";
 import { close } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { nextPricePoll } from "../billing/charge.ts";
@@ -67,6 +69,27 @@ export async function closeCall(deps: DialerParts, call: CallDoc): Promise<void>
   await deps.calls.apply(close(call._id, deps.clock.now(), priced_at));
 }
 
+/** The call in its lead's trace. */
+function traceCall({ traces, clock }: DialerParts, call: CallDoc): void {
+  const { _id, lead_id, claim_no, ended, error } = call;
+  traces.span(call.order?.trace, {
+    name: "call",
+    key: callKey(_id),
+    parent: attemptKey(_id),
+    began: call.created_at,
+    ended: call.ended_at ?? clock.now(),
+    attributes: {
+      lead_id,
+      claim_no,
+      provider: call.provider,
+      ended,
+      answered: call.answered_at !== undefined,
+      machine: call.machine === undefined ? undefined : call.machine !== "human",
+    },
+    error: error === undefined ? undefined : textOf(error["code"]) || "CALL_ERROR",
+  });
+}
+
 /** After the transition that ended a call: announces the end and closes the call. */
 export async function finishCall(deps: DialerParts, call: CallDoc): Promise<void> {
   logCall(deps, "call.ended", call, "the call ended", {
@@ -76,6 +99,7 @@ export async function finishCall(deps: DialerParts, call: CallDoc): Promise<void
   });
   const ended = { provider: call.provider ?? "", answered: call.answered_at === undefined ? "no" : "yes" };
   deps.metrics.count("callagent_calls_ended_total", ended);
+  traceCall(deps, call);
   deps.bus.broadcast("call.ended", { call_ref: call._id });
   await closeCall(deps, call);
 }

@@ -56,6 +56,7 @@ const prepare = (deps: DialerParts, order: DialJob, payload: DialJob["payload"])
     engine: order.engine ?? null,
     record: isRecordedByUs(deps, order.record),
     ttl_seconds: deps.env.RING_TIMEOUT_SECONDS + MEDIA_MARGIN_SECONDS,
+    ...(order.trace === undefined ? {} : { trace: order.trace }),
   });
 
 /** Every check before the intent, in order, and the permit to place the call last, for it holds for a moment only. */

@@ -55,7 +55,7 @@ function pusher(
   charge: (rows: number) => void,
   onReplay: () => void,
 ): Pusher {
-  const [, keyName] = Object.entries(row.headers ?? {})[0] ?? [];
+  const keyName = row.headers?.["idempotency-key"];
   const key = keyName === undefined ? undefined : shared[keyName];
   let batches = 0,
     failed = 0;

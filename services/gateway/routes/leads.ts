@@ -8,7 +8,7 @@ export const leads: readonly Row[] = [
     row("POST", "/leads", "leads.push", ALL, 201, {
       summary: "Push a lead: a request to call somebody. With an Idempotency-Key it is safe to repeat for 24 hours",
       body: "lead",
-      headers: { "idempotency-key": "idempotency_key" },
+      headers: { "idempotency-key": "idempotency_key", traceparent: "traceparent" },
       answers: "push",
       errors: [
         "TEMPLATE_UNKNOWN",
@@ -26,7 +26,7 @@ export const leads: readonly Row[] = [
       summary: "Push up to 10,000 leads, one JSON object per line or one array; each gets its own result, in order",
       body: "rows",
       bulk: { action: "leads.push", row: "lead" },
-      headers: { "idempotency-key": "idempotency_key" },
+      headers: { "idempotency-key": "idempotency_key", traceparent: "traceparent" },
       answers: "push",
     }),
     row("GET", "/leads", "leads.list", ALL, 200, {

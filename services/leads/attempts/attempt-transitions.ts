@@ -3,6 +3,8 @@ import { plusSeconds } from "../../../shared/time/clock.ts";
 import { fail } from "../../../shared/errors.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import { isE164 } from "../../../shared/phone.ts";
+import { textOf } from "../../../shared/json.ts";
+import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { LeadDeps } from "../deps.ts";
 import { toClaimed } from "../lists/lead-views.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
@@ -13,11 +15,12 @@ import { boundedFacts, boundedResults } from "../rules/attempt-record.ts";
 import { nextTryAt, technicalFault, withFault } from "../rules/faults.ts";
 import { settle as decide } from "../rules/settlement.ts";
 import type { LeadState } from "../leads.model.ts";
+import { traceAttempt, tracePush, traceWait } from "../lead-spans.ts";
 import { inboundDocument, isInboundCall, type InboundCall } from "./inbound-lead.ts";
 
 /** Claims leads, each by compare-and-set on what was seen of it. */
 export async function claimMany(
-  { clock, leads }: LeadDeps,
+  { clock, leads, traces }: LeadDeps,
   { items, lease_seconds }: ParamsOf<"leads.claimMany">,
 ): Promise<ResultOf<"leads.claimMany">> {
   const now = clock.now();
@@ -25,7 +28,12 @@ export async function claimMany(
   const claims = items.map(({ lead_id, due_at, claim_no, attempt }) =>
     machine.claim({ lead_id, due_at: new Date(due_at), claim_no }, { ...attempt, claimed_at: now }, lease_until, now),
   );
-  return { claimed: (await leads.claimMany(claims)).map((lead) => lead && toClaimed(lead)) };
+  const claimed = await leads.claimMany(claims);
+  claimed.forEach((lead, i) => {
+    const due_at = items[i]?.due_at;
+    if (lead && due_at !== undefined) traceWait(traces, lead, new Date(due_at), now);
+  });
+  return { claimed: claimed.map((lead) => lead && toClaimed(lead)) };
 }
 
 /** Renews the lease of a claimed lead, and the first time with `answered` says that its conversation begins; done false: it is lost. */
@@ -46,7 +54,7 @@ export async function renewLease(
  * race was lost.
  */
 export async function releaseForFault(
-  { clock, leads, log, random, bus }: LeadDeps,
+  { clock, leads, log, random, bus, traces }: LeadDeps,
   lease: Lease,
   lead: LeadState,
   fault: { code: string; reason: string; recovered?: boolean },
@@ -57,6 +65,7 @@ export async function releaseForFault(
   const due_at = nextTryAt(faults, now, random());
   const released = await leads.transition(machine.releaseForFault(lease, lead, faults, due_at, reason, now, recovered));
   if (!released) return false;
+  traceAttempt(traces, lead, { outcome: null, error: code }, now);
   announceQueues({ bus }, [released]);
   const parked = faults.parked_at !== undefined;
   const fields = { lead_id: lead._id, code, faults: faults.count, until: due_at.toISOString() };
@@ -90,6 +99,7 @@ export async function release(deps: LeadDeps, p: ParamsOf<"leads.release">): Pro
       : machine.release(p, lead, due_at, p.reason, now),
   );
   if (!released) return { done: false };
+  traceAttempt(deps.traces, lead, { outcome: null }, now);
   announceQueues(deps, [released]);
   log.info(
     { event: "lead.held", lead_id: p.lead_id, why: released.held?.why ?? p.reason, until: p.due_at },
@@ -125,6 +135,10 @@ async function recordWish({ bus, clock, log }: LeadDeps, lead: LeadState): Promi
   await bus.call("blacklist.recordWish", { reseller_id, merchant_id, phone_number, lead_id, asked_at });
 }
 
+/** The code of an attempt that ended by an error of ours. */
+const errorOf = ({ error }: AttemptFacts): string | undefined =>
+  error === null ? undefined : textOf(error["code"]) || "CALL_ERROR";
+
 /** Writes the end of an attempt: RETRY or FINISHED, decided once from its facts. */
 export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promise<ResultOf<"leads.settle">> {
   const { clock, leads, log, onFinished } = deps;
@@ -149,6 +163,7 @@ export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promi
       : machine.finish(p, lead, facts, settlement.outcome, now, p.end_call),
   );
   if (!settled) return lost;
+  traceAttempt(deps.traces, lead, { outcome: settlement.outcome, facts, error: errorOf(facts) }, now);
   if (p.end_call === true) deps.onCallEndOwed();
   if (lead.faults !== undefined && facts.ended !== "not_dialled") deps.onFaultOver(lead.faults.code);
   if (settlement.kind === "finish") onFinished(settled);
@@ -164,12 +179,18 @@ export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promi
 }
 
 /** Makes the lead of an inbound call, once: the asker gives its id. STORE_UNAVAILABLE. */
-export async function receive({ clock, leads, log }: LeadDeps, call: InboundCall): Promise<ResultOf<"leads.receive">> {
+export async function receive(
+  { clock, leads, log, traces }: LeadDeps,
+  call: InboundCall,
+): Promise<ResultOf<"leads.receive">> {
   const { lead_id, from, template_id } = call;
-  const [written] = await leads.insert([inboundDocument(call, clock.now())]);
+  const [began, begun] = [clock.now(), traces.begin({ joins: false })];
+  const doc = { ...inboundDocument(call, began), ...(begun && { trace: begun.trace }) };
+  const [written] = await leads.insert([doc]);
   if (written === "failed" || written === undefined)
     fail("STORE_UNAVAILABLE", "the lead of an inbound call could not be written; ask again");
   const made = written === "written";
+  if (made) tracePush(traces, begun, doc, began, clock.now());
   if (made)
     log.info(
       { event: "lead.received", lead_id, from: from && maskPhone(from), template_id },

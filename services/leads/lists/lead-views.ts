@@ -117,7 +117,7 @@ export function toDue(d: DueDoc): DueLead | null {
 /** The fields of a document that are broadcast when it reaches FINISHED. */
 export type FinishedDoc = Pick<
   LeadDoc,
-  "_id" | "reseller_id" | "merchant_id" | "request_id" | "outcome" | "attempt_count"
+  "_id" | "reseller_id" | "merchant_id" | "request_id" | "outcome" | "attempt_count" | "trace"
 >;
 
 /** Document -> the lead that the scheduler is to explain, waiting or not. */
@@ -153,6 +153,7 @@ export type ClaimedDoc = Pick<
   | "payload"
   | "execution_mode"
   | "pre_check_defers"
+  | "trace"
 >;
 
 /** Document -> the view of the lease owner. */
@@ -167,6 +168,7 @@ export const toClaimed = (d: ClaimedDoc): ClaimedLead => ({
   payload: plain(d.payload),
   execution_mode: d.execution_mode,
   pre_check_defers: d.pre_check_defers ?? {},
+  ...(d.trace === undefined ? {} : { trace: d.trace }),
 });
 
 /** Document -> `data` of the reporting webhook: what is known now; nothing is waited for. `phone_number`: as it is shown, masked. */

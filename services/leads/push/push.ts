@@ -3,6 +3,8 @@ import { PushInput } from "../../../shared/contracts/records/pushed-lead.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
 import { boundedRows, failAs, refusal, type Refusal } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/json.ts";
+import type { NewTrace, TraceStart } from "../../../shared/tracing/tracer.ts";
+import { tracePush } from "../lead-spans.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import type { LeadDoc, NewLead } from "../leads.model.ts";
@@ -16,7 +18,7 @@ import type { PushKeyDoc } from "./push-keys.model.ts";
 import type { PushKeys } from "./push-keys.repository.ts";
 
 /** What a push needs of the service. */
-export interface PushDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "ids" | "log"> {
+export interface PushDeps extends Pick<ServiceDeps, "bus" | "clock" | "env" | "ids" | "log" | "traces"> {
   leads: LeadsRepository;
   keys: PushKeys;
 }
@@ -27,6 +29,9 @@ interface Row extends CheckedRow {
   doc?: NewLead;
   /** Of its request_id one lead is made. */
   once?: OncePush | null;
+  /** The traceparent of its request, and whether its lead goes on in that trace. */
+  trace: TraceStart;
+  begun?: NewTrace | undefined;
   /** Its lead's id is that of an earlier push of its request_id, which broke off or is being written. */
   contested?: boolean;
 }
@@ -61,18 +66,15 @@ const answerEarlierPushes: Step = async (rows, { keys, leads, clock }) => {
  * Makes the documents, then takes the Idempotency-Keys of their rows. A key that was taken before fixes the lead's id, so
  * repeated pushes make one lead.
  */
-const makeDocuments: Step = async (rows, { by, keys, clock, ids }) => {
+const makeDocuments: Step = async (rows, { by, keys, clock, ids, traces }) => {
   const now = clock.now();
   for (const row of rows)
-    if (row.template)
-      row.doc = documentOf(
-        ids.uuid(),
-        merchantOf(by, row.lead) ?? null,
-        row.lead,
-        row.template,
-        row.phone ?? null,
-        now,
-      );
+    if (row.template) {
+      row.begun = traces.begin(row.trace);
+      const merchant_id = merchantOf(by, row.lead) ?? null;
+      const doc = documentOf(ids.uuid(), merchant_id, row.lead, row.template, row.phone ?? null, now);
+      row.doc = { ...doc, ...(row.begun && { trace: row.begun.trace }) };
+    }
   const wanted = rows.flatMap(({ key, doc }) => (key && doc ? [keyDocument(key, doc, now)] : []));
   const taken = wanted.length === 0 ? new Map<string, PushKeyDoc>() : await keys.reserve(wanted, now);
   return rows.map((row) => {
@@ -138,6 +140,7 @@ async function pushRows(
   steps: readonly Step[] = STEPS,
 ): Promise<{ answers: Answer[]; made: LeadDoc[] }> {
   const answers = new Map<Row, Answer>();
+  const began = deps.clock.now();
   for (const step of steps) {
     const open = rows.filter((row) => !answers.has(row));
     if (open.length === 0) break;
@@ -151,15 +154,17 @@ async function pushRows(
     return row.doc && answer && "lead_id" in answer && !answer.replayed && !("duplicate" in answer) ? [row.doc] : [];
   });
   if (made.length > 0) crashPoint(deps.env, "K0");
+  const ended = deps.clock.now();
+  for (const { doc, begun } of rows) if (doc && made.includes(doc)) tracePush(deps.traces, begun, doc, began, ended);
   announceQueues(deps, made);
   return { answers: rows.map((row) => answers.get(row) ?? notWritten()), made };
 }
 
 /** POST /leads: every check, then one durable write; nothing is changed when a check fails. */
 export async function push(deps: PushDeps, bus: Bus, params: ParamsOf<"leads.push">): Promise<ResultOf<"leads.push">> {
-  const { by, lead, idempotency_key } = params;
+  const { by, lead, idempotency_key, traceparent: given } = params;
   const key = idempotency_key === undefined ? null : keyedPush(by, idempotency_key, lead);
-  const { answers, made } = await pushRows(deps, { by, bus }, [{ lead, key }]);
+  const { answers, made } = await pushRows(deps, { by, bus }, [{ lead, key, trace: { given, joins: true } }]);
   const answer = answers[0] ?? notWritten();
   if ("code" in answer) return failAs(answer);
   for (const doc of made) {
@@ -192,10 +197,12 @@ function shapeRefusal(value: unknown): Refusal {
 export async function pushMany(
   deps: PushDeps,
   bus: Bus,
-  { by, rows: values, idempotency_key: key }: ParamsOf<"leads.pushMany">,
+  { by, rows: values, idempotency_key: key, traceparent: given }: ParamsOf<"leads.pushMany">,
 ): Promise<ResultOf<"leads.pushMany">> {
+  // a trace of thousands of leads could not be read: each has its own, with a link to the client's
+  const trace = { given, joins: false };
   const rows = values.map((lead, index): Row | null =>
-    isPushedLead(lead) ? { lead, key: key === undefined ? null : keyedPush(by, key, lead, index) } : null,
+    isPushedLead(lead) ? { lead, key: key === undefined ? null : keyedPush(by, key, lead, index), trace } : null,
   );
   const leads = rows.filter((row) => row !== null);
   // a row outside the asker's scope is refused before its key is looked up

@@ -61,6 +61,7 @@ export function orderOf(
     due_at: lead.due_at,
     pre_checks: configuration.pre_checks,
     pre_check_defers: claimed.pre_check_defers,
+    ...(claimed.trace === undefined ? {} : { trace: claimed.trace }),
   };
 }
 

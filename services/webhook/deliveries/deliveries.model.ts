@@ -43,6 +43,8 @@ export interface DeliveryDoc {
   tries_before?: number;
   tries: { at: Date; status: number | null; error: string | null; duration_ms: number }[];
   created_at: Date;
+  /** The traceparent of its lead's first span; absent: it is not traced. */
+  trace?: string;
   /** Absent: the report of a lead. */
   endpoint?: EndpointPart;
   /** When it is no longer listed; absent: it stays. */
@@ -69,6 +71,7 @@ export const deliverySchema = new Schema<DeliveryDoc>(
     tries_before: Number,
     tries,
     created_at: { type: Date, required: true },
+    trace: String,
   },
   SCHEMA_OPTIONS,
 );

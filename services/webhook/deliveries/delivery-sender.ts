@@ -1,4 +1,5 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import { headerOf } from "../../../shared/tracing/tracer.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { taskSet } from "../../../shared/time/deadline.ts";
@@ -31,7 +32,7 @@ export interface Taken {
 }
 
 /** What sending a delivery needs. */
-export interface SenderDeps extends Pick<ServiceDeps, "clock" | "env" | "log" | "metrics" | "random"> {
+export interface SenderDeps extends Pick<ServiceDeps, "clock" | "env" | "log" | "metrics" | "random" | "traces"> {
   deliveries: Pick<DeliveryQueue, "transition">;
   /** null: there is nobody any more whom to send it to; nothing is sent, and nothing written. */
   addressOf(delivery: DeliveryDoc): Promise<Addressed | null>;
@@ -44,6 +45,9 @@ export interface SenderDeps extends Pick<ServiceDeps, "clock" | "env" | "log" | 
   /** Runs when a request ended and receivers wait for its slot. */
   onRoom(): void;
 }
+
+/** Names one try of a delivery in its lead's trace. */
+const tryKey = ({ _id, tries }: DeliveryDoc): string => `webhook ${_id} ${tries.length}`;
 
 /** Sends deliveries whose lease this process took. */
 export class DeliverySender {
@@ -85,7 +89,8 @@ export class DeliverySender {
     const [started, now] = [clock.monotonicMs(), clock.now()];
     const timestampSeconds = Math.floor(now.getTime() / MS_PER_SECOND);
     const signature = sign(address.secrets, d._id, timestampSeconds, body);
-    const result = await client.send({ url: address.url, id: d._id, timestampSeconds, signature, body });
+    const traceparent = headerOf(d.trace, tryKey(d));
+    const result = await client.send({ url: address.url, id: d._id, timestampSeconds, signature, body, traceparent });
     this.#logPause(d, slot.answered(result));
     const verdict = verdictOf(
       result,
@@ -100,9 +105,26 @@ export class DeliverySender {
     if (verdict.kind === "delivered") crashPoint(env, "K11");
     await deliveries.transition(recordTry(d, result, verdict, now, Math.round(clock.monotonicMs() - started)));
     this.#logTry(d, result, verdict);
+    this.#traceTry(d, result, verdict, now);
     if (verdict.kind === "again" || verdict.kind === "probed") return;
     const next = await this.#deps.onEnded?.(d, verdict.kind === "delivered");
     if (next) this.begin(next.delivery, next.slot);
+  }
+
+  #traceTry(d: DeliveryDoc, result: TryResult, verdict: DeliveryVerdict, began: Date): void {
+    this.#deps.traces.span(d.trace, {
+      name: "webhook.try",
+      key: tryKey(d),
+      began,
+      ended: this.#deps.clock.now(),
+      attributes: {
+        lead_id: d.lead_id,
+        type: d.endpoint?.type ?? "lead.finished",
+        verdict: verdict.kind,
+        http_status: result.status ?? undefined,
+      },
+      error: verdict.kind === "delivered" ? undefined : `webhook.${verdict.kind}`,
+    });
   }
 
   #logPause(delivery: DeliveryDoc, change: PauseChange): void {

@@ -28,7 +28,7 @@ export const deliveryId = (lead_id: string): string => `msg_${lead_id}`;
 export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "");
 
 function documentOf(event: WebhookEvent, taken: boolean, now: Date): DeliveryDoc {
-  const { lead_id, reseller_id, merchant_id, url, occurred_at, data } = event;
+  const { lead_id, reseller_id, merchant_id, url, occurred_at, data, trace } = event;
   return {
     _id: deliveryId(lead_id),
     lead_id,
@@ -37,6 +37,7 @@ function documentOf(event: WebhookEvent, taken: boolean, now: Date): DeliveryDoc
     url,
     host: hostOf(url),
     body: JSON.stringify({ type: "lead.finished", timestamp: occurred_at, data }),
+    ...(trace === undefined ? {} : { trace }),
     ...newDelivery(taken ? plusMs(now, LEASE_MS) : null, now),
   };
 }

@@ -12,6 +12,8 @@ export interface WebhookRequest {
   timestampSeconds: number;
   signature: string;
   body: string;
+  /** The trace that the request belongs to; absent: none. */
+  traceparent?: string | undefined;
 }
 
 /** Sends requests to addresses that clients name. */
@@ -46,7 +48,7 @@ export function webhookClient(policy: AddressPolicy, clock: Clock, bounds: Webho
   const { connectTimeoutMs = CONNECT_TIMEOUT_MS, resolve } = bounds;
   const client = egressClient(policy, clock, { connectTimeoutMs, maxAnswerBytes: MAX_ANSWER_BYTES }, resolve);
   return {
-    async send({ url, id, timestampSeconds, signature, body }) {
+    async send({ url, id, timestampSeconds, signature, body, traceparent }) {
       const refusal = addressRefusal(url, policy);
       if (refusal) return { status: null, error: refusal, refused: true };
       const headers = {
@@ -55,6 +57,7 @@ export function webhookClient(policy: AddressPolicy, clock: Clock, bounds: Webho
         "webhook-id": id,
         "webhook-timestamp": String(timestampSeconds),
         "webhook-signature": signature,
+        ...(traceparent === undefined ? {} : { traceparent }),
       };
       const answer = await client.send({
         url,

@@ -15,6 +15,7 @@ import {
 import { RetryPolicy } from "./attempt.ts";
 import { Owner, Stamps } from "./identity.ts";
 import { ProviderEnum } from "./configuration.ts";
+import { LeadTrace } from "../requests/trace-headers.ts";
 
 /** Lead status, section 3.1. */
 export const LEAD_STATUSES = ["BACKLOG", "PROCESSING", "RETRY", "FINISHED"] as const;
@@ -239,5 +240,6 @@ export const ClaimedLead = Type.Object({
   execution_mode: ExecutionModeEnum,
   /** Times each pre-check has deferred this lead. */
   pre_check_defers: Type.Record(Type.String(), Type.Integer()),
+  trace: LeadTrace,
 });
 export type ClaimedLead = Static<typeof ClaimedLead>;

@@ -58,8 +58,9 @@ describe("the metrics of a process", () => {
   });
 
   test("no metric has more series than a Prometheus bears, and small counters stand at zero from the start", async () => {
+    // those of errors by action and code, of which each comes with its first error only, grow with the actions
     for (const [name, metric] of Object.entries<Metric>(METRICS))
-      expect([name, seriesOf(metric) <= 12_000]).toEqual([name, true]);
+      expect([name, seriesOf(metric) <= 16_000]).toEqual([name, true]);
     expect(atZero(METRICS.callagent_bus_request_errors_total)).toEqual([]);
     expect(lines(await createMetrics("leads", systemClock).text(), "callagent_metrics_unread_total")).toEqual([
       'callagent_metrics_unread_total{process="leads"} 0',
