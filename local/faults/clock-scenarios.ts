@@ -31,6 +31,7 @@ async function unreported({ product, ids }: Scene): Promise<string[]> {
 
 /** The wall clock of one service, of the store or of all is an hour ahead for a while, then an hour behind, then right. */
 const clockOf = (who: string): Scenario => ({
+  alarm: null,
   // "all" has every process and the store among them
   long: who !== "store",
   about: `the wall clock of ${who} is set an hour ahead, an hour back and right again (F6)`,

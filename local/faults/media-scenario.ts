@@ -89,6 +89,7 @@ async function answers({ pusher }: Scene): Promise<void> {
 
 /** Conversations over audio while neither database nor bus can be reached: they go on, end as the callees want it, and are written down afterwards. */
 export const MEDIA_SCENARIO: Scenario = {
+  alarm: "CallagentProcessNotReady",
   about: "database and bus are away in the middle of conversations over audio, some of which end meanwhile (F3)",
   seconds: 45,
   long: true,

@@ -65,6 +65,7 @@ async function isQuiet({ product, pusher }: Scene): Promise<boolean> {
 
 /** Conversations whose process stands still or dies and calls that are answered while their media can't join, under load: every outcome is what the ledger says. */
 export const WHO_ENDED: Scenario = {
+  alarm: "CallagentLeasesLapse",
   about:
     "the conversation process stands still or dies, the database is away, under 5 leads a second: every outcome agrees with the ledger (F2)",
   seconds: 30,

@@ -132,6 +132,7 @@ async function abortsAgainstClaims(scene: Scene): Promise<string[]> {
 /** Faults of processes, of the receiver of webhooks and of timing, by name. */
 export const PROCESS_SCENARIOS: Readonly<Record<string, Scenario>> = {
   "conversations-stopped": {
+    alarm: "CallagentProcessAway",
     about: "every conversation process stands still (SIGSTOP) in mid-conversation and goes on (F2)",
     long: true,
     seconds: 10,
@@ -139,6 +140,7 @@ export const PROCESS_SCENARIOS: Readonly<Record<string, Scenario>> = {
     play: conversationsStopped,
   },
   "power-cut": {
+    alarm: "CallagentProcessAway",
     about:
       "everything of ours is killed at once in mid-conversation and started again (F5); --seconds: at most so long in the dark",
     long: true,
@@ -147,6 +149,7 @@ export const PROCESS_SCENARIOS: Readonly<Record<string, Scenario>> = {
     play: powerCut,
   },
   "dialers-killed": {
+    alarm: "CallagentProcessAway",
     about: "a dialer is killed again and again while callbacks come late; five calls a second are allowed (F4)",
     long: true,
     seconds: 1,
@@ -159,6 +162,7 @@ export const PROCESS_SCENARIOS: Readonly<Record<string, Scenario>> = {
     play: dialersKilled,
   },
   "receiver-ill": {
+    alarm: "CallagentWebhooksFail",
     about: "the receiver of webhooks answers 503 for a while (F7)",
     long: true,
     seconds: 15,
@@ -166,6 +170,7 @@ export const PROCESS_SCENARIOS: Readonly<Record<string, Scenario>> = {
     play: receiverIll,
   },
   "aborts-against-claims": {
+    alarm: null,
     about: "leads are aborted in batches at the moment of their claim (F8)",
     long: true,
     seconds: 1,

@@ -4,6 +4,8 @@ import type { Scene, SceneOptions } from "./scene.ts";
 export interface Scenario {
   /** One line, for people. */
   about: string;
+  /** The alarm of deploy/observability/alerts.yml that it raises where it lasts for as long as the rule wants; null: none, as all goes on. */
+  alarm: `Callagent${string}` | null;
   /** How long the fault lasts where nothing else is asked for, seconds. */
   seconds: number;
   /** Left out of the short form that the tests of every day play: it takes long, and the simulation, or a test of one service, shows the same. */

@@ -83,6 +83,7 @@ async function awayFor(
 /** The faults by name, in the order of `npm run faults -- --help`. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "bus-away": {
+    alarm: "CallagentProcessNotReady",
     about: "the NATS server is killed in mid-conversation and comes back",
     seconds: 10,
     scene: (seconds) => ({ timeScale: slowEnough(seconds), leaseSeconds: 5, provider: "PROVIDER_ONE" }),
@@ -94,6 +95,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       }),
   },
   "store-away": {
+    alarm: "CallagentStoreFails",
     about: "the database can't be reached in mid-conversation and comes back",
     seconds: 10,
     scene: (seconds) => ({ timeScale: slowEnough(seconds), leaseSeconds: 5, provider: "PROVIDER_ONE" }),
@@ -105,6 +107,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       }),
   },
   "dialers-away": {
+    alarm: "CallagentProcessAway",
     about: "every dialer is killed at the end of conversations whose leads are called again (F1)",
     seconds: 3,
     scene: () => ({ timeScale: 4, leaseSeconds: 5, provider: "PROVIDER_THREE" }),
