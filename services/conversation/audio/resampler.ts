@@ -99,6 +99,31 @@ function weighed(phases: Float64Array, phase: number, window: Float64Array, samp
   return a + b + c + d;
 }
 
+/** The same where the filter has one phase, which is the same forwards and backwards around its middle: samples that are as far from it share a product. */
+function weighedBothWays(
+  phase: Float64Array,
+  window: Float64Array,
+  sample: number,
+  middle: number,
+  reach: number,
+): number {
+  const here = sample + middle;
+  let a = (phase[middle] ?? 0) * (window[here] ?? 0);
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  for (let k = 1; k <= reach; k += LANES) {
+    const p = middle + k;
+    const right = here + k;
+    const left = here - k;
+    a += (phase[p] ?? 0) * ((window[right] ?? 0) + (window[left] ?? 0));
+    b += (phase[p + 1] ?? 0) * ((window[right + 1] ?? 0) + (window[left - 1] ?? 0));
+    c += (phase[p + 2] ?? 0) * ((window[right + 2] ?? 0) + (window[left - 2] ?? 0));
+    d += (phase[p + 3] ?? 0) * ((window[right + 3] ?? 0) + (window[left - 3] ?? 0));
+  }
+  return a + b + c + d;
+}
+
 /** Copies the samples, as the other resamplers do. */
 const unchanged: Resampler = { push: (pcm) => pcm.slice(), end: () => new Int16Array(0) };
 
@@ -108,6 +133,9 @@ export function resampler(from: number, to: number): Resampler {
   const { up, down, taps, delay, phases } = filterFor(from, to);
   const kept = taps - 1;
   const window = new Float64Array(kept + BLOCK_SAMPLES);
+  // lanes beyond the filter's end would need samples that are not kept
+  const isEven = up === 1 && delay % LANES === 0;
+  const middle = taps - 1 - delay;
   // position of the next output sample in steps of 1/up input samples, from the first unprocessed one
   let next = delay;
   let taken = 0;
@@ -119,6 +147,10 @@ export function resampler(from: number, to: number): Resampler {
     let made = written;
     const limit = count * up;
     for (; next < limit && made < out.length; next += down) {
+      if (isEven) {
+        out[made++] = clipped(weighedBothWays(phases, window, next, middle, delay));
+        continue;
+      }
       const sample = Math.floor(next / up);
       out[made++] = clipped(weighed(phases, (next - sample * up) * taps, window, sample, taps));
     }

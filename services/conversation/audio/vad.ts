@@ -185,7 +185,10 @@ function detector(voicing: Voicing, opinion: SecondOpinion, margin: number) {
       state = "voice";
       onset = Math.max(onset, now - LONGEST_ONSET_MS);
     }
-    if (state === "voice" && evidence.goesOn()) [lastVoice, spoke, quietest] = [now, now - onset, Infinity];
+    if (state !== "voice" || !evidence.goesOn()) return;
+    lastVoice = now;
+    spoke = now - onset;
+    quietest = Infinity;
   }
   const audible = (power: StepPower): boolean => {
     quietest = Math.min(quietest, power.all);
@@ -232,11 +235,13 @@ export function energyVad({ rate, sensitivity = "normal", model }: VadOptions) {
   const bands = new BandPower(rate);
   return {
     push(pcm: Pcm): VoiceActivity {
-      for (let i = 0; i < pcm.length; i++) {
-        const sample = pcm[i] ?? 0;
-        voicing.push(sample);
-        opinion.push(sample);
-        if (bands.add(sample) === stepSamples) detect.step(bands.take());
+      for (let from = 0; from < pcm.length;) {
+        const to = Math.min(pcm.length, from + stepSamples - bands.count);
+        voicing.push(pcm, from, to);
+        opinion.push(pcm, from, to);
+        bands.add(pcm, from, to);
+        from = to;
+        if (bands.count === stepSamples) detect.step(bands.take());
       }
       return detect.activity();
     },

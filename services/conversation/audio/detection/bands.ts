@@ -1,3 +1,5 @@
+import type { Pcm } from "../port.ts";
+
 /** Noise fills its band, a voice stands out where it is strongest: below this frequency, or above it. Hz. */
 const SPLIT_HZ = 1170;
 /** Minimum statistics: the quietest step of the last second gives the noise floor, for speech dips more often. Longer, it would be late where noise swells. */
@@ -27,18 +29,36 @@ export class BandPower {
     this.#share = 1 - Math.exp((-2 * Math.PI * SPLIT_HZ) / rate);
   }
 
-  /** Adds a sample; gives how many make up the step so far. */
-  add(sample: number): number {
-    this.#first += this.#share * (sample - this.#first);
-    this.#second += this.#share * (this.#first - this.#second);
-    const low = this.#second;
-    const high = sample - low;
-    this.#sum += sample;
-    this.#squares += sample * sample;
-    this.#lowSum += low;
-    this.#low += low * low;
-    this.#high += high * high;
-    return ++this.#count;
+  /** Samples of the step so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Adds samples of one step, those from one place of the sound up to another. */
+  add(pcm: Pcm, from: number, to: number): void {
+    const share = this.#share;
+    // in variables of the loop: this is done for every sample of every call
+    let [first, second] = [this.#first, this.#second];
+    let [sum, squares, lowSum, lows, highs] = [0, 0, 0, 0, 0];
+    for (let i = from; i < to; i++) {
+      const sample = pcm[i] ?? 0;
+      first += share * (sample - first);
+      second += share * (first - second);
+      const high = sample - second;
+      sum += sample;
+      squares += sample * sample;
+      lowSum += second;
+      lows += second * second;
+      highs += high * high;
+    }
+    this.#first = first;
+    this.#second = second;
+    this.#sum += sum;
+    this.#squares += squares;
+    this.#lowSum += lowSum;
+    this.#low += lows;
+    this.#high += highs;
+    this.#count += to - from;
   }
 
   /** The power of the step, which is over; an offset of all samples has none. */

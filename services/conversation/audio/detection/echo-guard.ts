@@ -52,12 +52,12 @@ class Loudness {
     const at = slot & (KEPT - 1);
     return this.#slots[at] === slot ? (this.#values[at] ?? 0) : 0;
   }
-  /** In the window before a slot: how many slots sound, and the quietest. */
-  sounds(slot: number): number {
-    let count = 0;
-    for (let n = 0; n < WINDOW; n++) if (this.at(slot - n) >= AUDIBLE) count++;
-    return count;
+  /** The slots up to one, the latest first. */
+  latest(slot: number, into: Float64Array): Float64Array {
+    for (let n = 0; n < into.length; n++) into[n] = this.at(slot - n);
+    return into;
   }
+  /** The quietest in the window before a slot. */
   quietest(slot: number): number {
     let least = Infinity;
     for (let n = 0; n < WINDOW; n++) least = Math.min(least, this.at(slot - n));
@@ -77,19 +77,55 @@ const rms = (pcm: Pcm, from: number, to: number): number => {
   return Math.sqrt(sum / Math.max(1, to - from));
 };
 
-/** How alike the two are over the window before a slot, -1 to 1, and how loud the second is in terms of the first. */
-function compared(played: Loudness, heard: Loudness, slot: number, delay: number): { alike: number; gain: number } {
-  let [p, h, pp, hh, ph] = [0, 0, 0, 0, 0];
+/** An echo that may be: how alike the two sides are at this delay, -1 to 1, and how loud what was heard is in terms of what was played. */
+interface Likeness {
+  alike: number;
+  gain: number;
+  delay: number;
+}
+
+// the latest slots of both sides, while they are compared
+const OURS = new Float64Array(WINDOW + LONGEST_DELAY);
+const THEIRS = new Float64Array(WINDOW);
+
+const soundIn = (slots: Float64Array): number => {
+  let count = 0;
+  for (let n = 0; n < WINDOW; n++) if ((slots[n] ?? 0) >= AUDIBLE) count++;
+  return count;
+};
+
+/** The delay at which both sides are most alike over the window before a slot; null: either was silent for most of it. */
+function mostAlike(played: Loudness, heard: Loudness, slot: number): Likeness | null {
+  const ours = played.latest(slot, OURS);
+  if (soundIn(ours) < LEAST_SOUND) return null;
+  const theirs = heard.latest(slot, THEIRS);
+  if (soundIn(theirs) < LEAST_SOUND) return null;
+  let [h, hh] = [0, 0];
   for (let n = 0; n < WINDOW; n++) {
-    const [ours, theirs] = [played.at(slot - delay - n), heard.at(slot - n)];
-    p += ours;
-    h += theirs;
-    pp += ours * ours;
-    hh += theirs * theirs;
-    ph += ours * theirs;
+    const their = theirs[n] ?? 0;
+    h += their;
+    hh += their * their;
   }
-  const spread = (pp - (p * p) / WINDOW) * (hh - (h * h) / WINDOW);
-  return { alike: spread > 0 ? (ph - (p * h) / WINDOW) / Math.sqrt(spread) : 0, gain: pp > 0 ? ph / pp : 0 };
+  const spreadOfTheirs = hh - (h * h) / WINDOW;
+  let [alike, gain, at] = [0, 0, 0];
+  for (let delay = 0; delay <= LONGEST_DELAY; delay++) {
+    let p = 0;
+    let pp = 0;
+    let ph = 0;
+    for (let n = 0; n < WINDOW; n++) {
+      const our = ours[delay + n] ?? 0;
+      p += our;
+      pp += our * our;
+      ph += our * (theirs[n] ?? 0);
+    }
+    const spread = (pp - (p * p) / WINDOW) * spreadOfTheirs;
+    const likeness = spread > 0 ? (ph - (p * h) / WINDOW) / Math.sqrt(spread) : 0;
+    if (likeness <= alike) continue;
+    alike = likeness;
+    gain = pp > 0 ? ph / pp : 0;
+    at = delay;
+  }
+  return { alike, gain, delay: at };
 }
 
 /** Takes our own voice out of what comes back of a line: learns from the loudness of both how loud it returns and how late. Keeps no audio. Pure. */
@@ -179,12 +215,8 @@ export class EchoGuard {
   }
 
   #learn(slot: number): void {
-    if (this.#played.sounds(slot) < LEAST_SOUND || this.#heard.sounds(slot) < LEAST_SOUND) return;
-    let best = { alike: 0, gain: 0, delay: 0 };
-    for (let delay = 0; delay <= LONGEST_DELAY; delay++) {
-      const { alike, gain } = compared(this.#played, this.#heard, slot, delay);
-      if (alike > best.alike) best = { alike, gain, delay };
-    }
+    const best = mostAlike(this.#played, this.#heard, slot);
+    if (!best) return;
     const known = this.#echo;
     const same = known !== null && Math.abs(best.delay - known.delay) <= 1;
     const found =

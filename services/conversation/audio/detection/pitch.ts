@@ -1,3 +1,5 @@
+import type { Pcm } from "../port.ts";
+
 /** Sound is compared with itself at this rate, over a window that holds two periods of the lowest voice. */
 const RATE = 8000;
 const WINDOW = 256;
@@ -33,7 +35,8 @@ function likeness(sound: Float32Array, out: Float32Array): void {
 function alike(a: Float32Array, b: Float32Array): number {
   let [dot, own, other] = [0, 1e-9, 1e-9];
   for (let lag = SHORTEST; lag <= COMPARED; lag++) {
-    const [x, y] = [a[lag] ?? 0, b[lag] ?? 0];
+    const x = a[lag] ?? 0;
+    const y = b[lag] ?? 0;
     dot += x * y;
     own += x * x;
     other += y * y;
@@ -68,12 +71,15 @@ export class Voicing {
     this.#every = Math.max(1, Math.round(rate / RATE));
   }
 
-  push(sample: number): void {
-    this.#sum += sample;
-    if (++this.#summed < this.#every) return;
-    this.#ring[this.#at] = this.#sum / this.#every;
-    this.#at = (this.#at + 1) % WINDOW;
-    this.#sum = this.#summed = 0;
+  /** Takes the samples from one place of the sound up to another. */
+  push(pcm: Pcm, from: number, to: number): void {
+    for (let i = from; i < to; i++) {
+      this.#sum += pcm[i] ?? 0;
+      if (++this.#summed < this.#every) continue;
+      this.#ring[this.#at] = this.#sum / this.#every;
+      this.#at = (this.#at + 1) % WINDOW;
+      this.#sum = this.#summed = 0;
+    }
   }
 
   /** A sound sets in: what was before it does not tell how it changes. */

@@ -1,4 +1,4 @@
-import type { VoiceModel, VoiceJudge } from "../port.ts";
+import type { Pcm, VoiceModel, VoiceJudge } from "../port.ts";
 
 /** The model judges windows of 256 samples at this rate: 32 ms. */
 const RATE = 8000;
@@ -39,13 +39,16 @@ export class SecondOpinion {
     this.#judge = model?.open((probability) => this.#answered(probability)) ?? null;
   }
 
-  push(sample: number): void {
+  /** Takes the samples from one place of the sound up to another. */
+  push(pcm: Pcm, from: number, to: number): void {
     if (!this.#judge) return;
-    this.#sum += sample;
-    if (++this.#summed < this.#every) return;
-    this.#windows[BEFORE * WINDOW + this.#filled] = this.#sum / this.#every;
-    this.#sum = this.#summed = 0;
-    if (++this.#filled === WINDOW) this.#windowFull();
+    for (let i = from; i < to; i++) {
+      this.#sum += pcm[i] ?? 0;
+      if (++this.#summed < this.#every) continue;
+      this.#windows[BEFORE * WINDOW + this.#filled] = this.#sum / this.#every;
+      this.#sum = this.#summed = 0;
+      if (++this.#filled === WINDOW) this.#windowFull();
+    }
   }
 
   /** A step is over; `audible`: it is a sound that may be a voice. */

@@ -192,7 +192,8 @@ export class SileroNetwork {
         const from = parts.at + n * parts.lane;
         const to = at + n * lane + (frame + 1) * padded(FREQUENCIES);
         for (let f = 0; f < FREQUENCIES; f++) {
-          const [real, imaginary] = [floats[from + f] ?? 0, floats[from + FREQUENCIES + f] ?? 0];
+          const real = floats[from + f] ?? 0;
+          const imaginary = floats[from + FREQUENCIES + f] ?? 0;
           floats[to + f] = Math.sqrt(real * real + imaginary * imaginary);
         }
       }
@@ -224,11 +225,13 @@ export class SileroNetwork {
     let answer = bias;
     for (let k = 0; k < HIDDEN; k++) {
       const at = gates + k;
-      const [taken, kept] = [sigmoid(floats[at] ?? 0), sigmoid(floats[at + HIDDEN] ?? 0)];
+      const taken = sigmoid(floats[at] ?? 0);
+      const kept = sigmoid(floats[at + HIDDEN] ?? 0);
       const fresh = Math.tanh(floats[at + 2 * HIDDEN] ?? 0);
       const now = kept * (cell[k] ?? 0) + taken * fresh;
       const value = sigmoid(floats[at + 3 * HIDDEN] ?? 0) * Math.tanh(now);
-      [cell[k], hidden[k]] = [now, value];
+      cell[k] = now;
+      hidden[k] = value;
       answer += Math.max(0, value) * (weights[k] ?? 0);
     }
     return sigmoid(answer);
