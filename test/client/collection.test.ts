@@ -83,6 +83,7 @@ describe("the collection for Postman and Bruno", () => {
     expect(named("POST /leads").header).toEqual([
       { key: "Content-Type", value: "application/json" },
       expect.objectContaining({ key: "Idempotency-Key", disabled: true }),
+      { key: "Traceparent", value: "", disabled: true },
     ]);
   });
 });

@@ -128,6 +128,7 @@ test("a lead is read with every field that it may have beside its contents", asy
     Object.fromEntries(
       [
         "payload_bytes",
+        "trace",
         "join_by",
         "link_hash",
         "link_holder",
@@ -145,8 +146,8 @@ test("a lead is read with every field that it may have beside its contents", asy
           ? ["m"]
           : name === "payload_bytes"
             ? 1
-            : name.startsWith("link_")
-              ? "hash"
+            : name.startsWith("link_") || name === "trace"
+              ? "text"
               : name.endsWith("_at") || name.endsWith("_by") || name.endsWith("_until") || name.endsWith("_from")
                 ? AT
                 : { a: 1 },
