@@ -14,6 +14,7 @@ const LIMIT_MS = 120_000;
 const SETTINGS: Readonly<Record<string, readonly string[]>> = {
   "as it is": [],
   "with autoscaling and a claim": ["--set", "autoscaling.enabled=true,recordings.claimName=recordings"],
+  "with recordings of our own": ["--set", "config.RECORDING_SOURCE=own,recordings.claimName=recordings"],
   "with every secret and closed to but one": [
     "--set",
     "secrets={MONGODB_URI,JWT_PRIVATE_KEY,JWT_OTHER_KEY,SECRETS_KEY,TWILIO_AUTH_TOKEN,OPENAI_API_KEY,STT_API_KEY}",
@@ -21,6 +22,11 @@ const SETTINGS: Readonly<Record<string, readonly string[]>> = {
     "networkPolicies.ingress[0].ipBlock.cidr=10.0.0.0/8,image.pullSecrets[0].name=registry",
   ],
 };
+
+/** Settings that the chart refuses, with what it says. */
+const REFUSED: readonly [name: string, settings: string, said: string][] = [
+  ["recordings of our own without a claim", "config.RECORDING_SOURCE=own", "recordings.claimName is empty"],
+];
 
 interface Ran {
   stdout: string;
@@ -52,6 +58,18 @@ export const chartStep: Step = {
           const checked = fault === null ? run(tool("kubectl-validate"), [file, "--version", version]).fault : fault;
           found.push([`kubectl-validate, ${name}, ${version}`, checked]);
         }
+      for (const [name, settings, said] of REFUSED) {
+        const { fault } = run(tool("helm"), [
+          "template",
+          "callagent",
+          CHART,
+          "--kube-version",
+          `${VERSIONS[0]}.0`,
+          "--set",
+          settings,
+        ]);
+        found.push([`refused: ${name}`, fault?.includes(said) ? null : (fault ?? "the chart takes it")]);
+      }
     } finally {
       rmSync(folder, { recursive: true });
     }
