@@ -4,6 +4,7 @@ import { documentdb } from "./documentdb/documentdb.ts";
 import { kubernetes } from "./kubernetes/kubernetes.ts";
 import { livekit } from "./livekit/livekit.ts";
 import { nats, natsCli } from "./nats/nats.ts";
+import { opentelemetry } from "./opentelemetry/opentelemetry.ts";
 import { receivers } from "./receivers/receivers.ts";
 import { prometheus } from "./prometheus/prometheus.ts";
 import { schemathesis } from "./schemathesis/schemathesis.ts";
@@ -21,6 +22,7 @@ export const PARTS: readonly Part[] = [
   receivers,
   asyncapi,
   prometheus,
+  opentelemetry,
   kubernetes,
   schemathesis,
 ];

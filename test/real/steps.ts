@@ -7,8 +7,9 @@ import { demoStep } from "./demo-step.ts";
 import { jestStep } from "./jest-step.ts";
 import { receiversStep } from "./receivers-step.ts";
 import { chartStep } from "./kubernetes-step.ts";
-import { rulesStep, scrapeStep } from "./prometheus-step.ts";
-import { troublesStep } from "./troubles-step.ts";
+import { rulesStep, scrapeStep } from "./observability/prometheus-step.ts";
+import { tracesStep } from "./observability/traces-step.ts";
+import { troublesStep } from "./observability/troubles-step.ts";
 import { roomsStep } from "./rooms-step.ts";
 import { samplesStep } from "./samples-step.ts";
 import { speechStep } from "./speech-step.ts";
@@ -73,6 +74,7 @@ export const STEPS: Record<string, readonly Step[]> = {
   asyncapi: [asyncapiStep],
   kubernetes: [chartStep],
   prometheus: [rulesStep, withNats(scrapeStep), withNats(troublesStep)],
+  opentelemetry: [withNats(tracesStep)],
   schemathesis: [
     samplesStep,
     // a push in bulk takes as long as all other operations together

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { callee, startPushing } from "../../local/harness/lead-pusher.ts";
-import { startProduct, type Product } from "../../local/harness/product.ts";
-import { until } from "../../local/harness/stage.ts";
-import type { Outcome, Step } from "./outcome.ts";
+import { callee, startPushing } from "../../../local/harness/lead-pusher.ts";
+import { startProduct, type Product } from "../../../local/harness/product.ts";
+import { until } from "../../../local/harness/stage.ts";
+import type { Outcome, Step } from "../outcome.ts";
 import {
   OBSERVABILITY as FOLDER,
   query,
@@ -12,7 +12,7 @@ import {
   startPrometheus,
   valueOf,
   type Prometheus,
-} from "../../local/real/prometheus/prometheus-server.ts";
+} from "../../../local/real/prometheus/prometheus-server.ts";
 
 const LIMIT_MS = 60_000;
 const LEADS = 4;

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
-import { startProduct, type Product } from "../../local/harness/product.ts";
-import { after, until } from "../../local/harness/stage.ts";
-import { startTcpProxy, through, type TcpProxy } from "../../local/harness/tcp-proxy.ts";
-import type { Step } from "./outcome.ts";
+import { callee, startPushing, type Pusher } from "../../../local/harness/lead-pusher.ts";
+import { startProduct, type Product } from "../../../local/harness/product.ts";
+import { after, until } from "../../../local/harness/stage.ts";
+import { startTcpProxy, through, type TcpProxy } from "../../../local/harness/tcp-proxy.ts";
+import type { Step } from "../outcome.ts";
 import {
   OBSERVABILITY,
   query,
   rulesOf,
   startPrometheus,
   type Prometheus,
-} from "../../local/real/prometheus/prometheus-server.ts";
+} from "../../../local/real/prometheus/prometheus-server.ts";
 import { came, outcomeOf, type Found } from "./prometheus-step.ts";
 
 /**
