@@ -83,7 +83,7 @@ export class BusTransporter extends Transporters.NATS {
   /** `strict`: a node is believed to run the service of its name, and no other. */
   constructor(options: ConnectionOptions, { log, clock, strict }: BusTransporterDeps) {
     super({ ...CONNECTION, ...options });
-    this.#log = log;
+    this.#log = log.child({ service: "bus" });
     this.#clock = clock;
     this.#strict = strict;
     this.#stalls = createStallWatch(clock);

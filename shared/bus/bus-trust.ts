@@ -65,9 +65,10 @@ export function busTrust(
 ): BusTrust {
   const known = signers && signatures(signers, deps.env.NAMESPACE, deps.clock);
   const refusals = sparseLog(deps.clock);
+  const log = deps.log.child({ service: "bus" });
   const tell = (what: Record<string, unknown>, why: string, sender: string | null): void =>
     refusals.note(JSON.stringify([what, why]), (times) =>
-      deps.log.warn({ event: "bus.forbidden", ...what, sender, why, times }, "refused what came over the bus"),
+      log.warn({ event: "bus.forbidden", ...what, sender, why, times }, "refused what came over the bus"),
     );
   const tokenIn = ({ headers }: Arrived): unknown => (isRecord(headers) ? headers[HEADER] : undefined);
   return {

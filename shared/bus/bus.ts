@@ -198,7 +198,7 @@ function sendable(self: Service, action: string, answer: unknown): unknown {
   const refusal = sizeRefusal(action, "result", answer);
   if (!refusal) return answer;
   depsOf(self.broker).log.error(
-    { event: "bus.answer_too_large", action, error: refusal.message },
+    { service: "bus", event: "bus.answer_too_large", action, error: refusal.message },
     "an answer is too large for the bus and is not sent",
   );
   throw refusal;

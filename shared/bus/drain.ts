@@ -93,7 +93,10 @@ function createDrain(broker: ServiceBroker): Drain {
     beginning.abort();
     const drains = parts.map((part) =>
       (part.drain?.() ?? Promise.resolve()).catch((error: unknown) =>
-        log.error({ service: part.service, error: errorForLog(error) }, "a service could not drain; it is shut down"),
+        log.error(
+          { service: part.service, event: "drain.failed", error: errorForLog(error) },
+          "a service could not drain; it is shut down",
+        ),
       ),
     );
     await tell();

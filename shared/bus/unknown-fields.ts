@@ -9,7 +9,8 @@ export interface UnknownFields {
 }
 
 /** A counter with this log. */
-export function unknownFields({ log, clock }: Pick<ProcessDeps, "log" | "clock">): UnknownFields {
+export function unknownFields({ log: root, clock }: Pick<ProcessDeps, "log" | "clock">): UnknownFields {
+  const log = root.child({ service: "bus" });
   const places = sparseLog(clock);
   return {
     count(action, sender, fields) {

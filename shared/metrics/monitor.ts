@@ -23,7 +23,8 @@ async function open(broker: ServiceBroker): Promise<void> {
   metrics.gauge("callagent_bus_calls_active", () => [{ labels: {}, value: broker.transit?.pendingRequests.size ?? 0 }]);
   const port = await openHealthPort(env.METRICS_HOST, env.METRICS_PORT, { metrics, readiness });
   ports.set(broker, port);
-  log.info({ event: "metrics.listening", url: port.url }, "the health port answers /live, /ready and /metrics");
+  const own = log.child({ service: "metrics" });
+  own.info({ event: "metrics.listening", url: port.url }, "the health port answers /live, /ready and /metrics");
 }
 
 const isOn = (broker: ServiceBroker): boolean => depsOf(broker).env.METRICS_PORT !== undefined;

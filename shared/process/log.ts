@@ -16,6 +16,28 @@ const REDACTED = [
   "headers.authorization",
 ];
 
+/** Figures have this many decimals at most: a thousandth of a millisecond says nothing, and clocks give thirteen. */
+const DECIMALS = 3;
+const SCALE = 10 ** DECIMALS;
+/** So deep lists and records in a line are looked into. */
+const ROUNDED_DEPTH = 3;
+
+const isPlain = (value: object): value is Record<string, unknown> =>
+  [Object.prototype, null].includes(Object.getPrototypeOf(value));
+
+const fraction = (value: number): boolean => Number.isFinite(value) && !Number.isInteger(value);
+
+/** The value with its figures rounded; errors, dates and the like stay what they are. */
+function rounded(value: unknown, depth: number): unknown {
+  if (typeof value === "number") return fraction(value) ? Math.round(value * SCALE) / SCALE : value;
+  if (typeof value !== "object" || value === null || depth === 0) return value;
+  if (Array.isArray(value)) return value.map((item) => rounded(item, depth - 1));
+  return isPlain(value) ? roundedFields(value, depth) : value;
+}
+
+const roundedFields = (fields: Record<string, unknown>, depth: number): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, rounded(value, depth - 1)]));
+
 /** The process's root log: JSON lines on stdout, or in a test's stream. It never gets transcripts or full phone numbers. */
 export function rootLog(env: Env, to?: DestinationStream): Log {
   const options: LoggerOptions<string> = {
@@ -23,7 +45,7 @@ export function rootLog(env: Env, to?: DestinationStream): Log {
     base: { node: env.NODE_ID ?? "one" },
     redact: { paths: REDACTED, censor: "[hidden]" },
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
+    formatters: { level: (label) => ({ level: label }), log: (fields) => roundedFields(fields, ROUNDED_DEPTH) },
   };
   return to ? pino(options, to) : pino(options);
 }

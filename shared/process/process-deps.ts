@@ -30,7 +30,7 @@ export function ownDeps(): ProcessDeps {
     const machine = { hostname: hostname(), pid: process.pid };
     const env = Object.freeze({ ...given, NODE_ID: nodeIdOf(processNameOf(process.argv), given.NODE_ID, machine) });
     const log = rootLog(env);
-    const storeClock = createStoreClock({ clock: systemClock, log, holds: true });
+    const storeClock = createStoreClock({ clock: systemClock, log: log.child({ service: "clock" }), holds: true });
     const clock = clockBy(storeClock, systemClock);
     own = { env, clock, storeClock, ids: randomIds, log, random: Math.random };
   }

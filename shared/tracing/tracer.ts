@@ -86,7 +86,7 @@ function queueOf(broker: ServiceBroker): SpanQueue | null {
   if (known !== undefined || url === undefined) return known ?? null;
   const made = new SpanQueue({
     clock,
-    log,
+    log: log.child({ service: "traces" }),
     metrics: metricsOf(broker),
     // loaded where a collector is named only
     async exporter() {

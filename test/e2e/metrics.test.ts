@@ -1,8 +1,25 @@
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { callee, startPushing } from "../../local/harness/lead-pusher.ts";
 import { until } from "../../local/harness/stage.ts";
+import type { LogLine } from "../../local/tools/stack/child-group.ts";
 
 const START_MS = 90_000;
+/** Services that say something of a lead and of changes; the scheduler writes of troubles alone. */
+const WITH_NEWS = ["auth", "blacklist", "config", "conversation", "dialer", "gateway", "leads", "merchants", "numbers", "webhook"]; // prettier-ignore
+
+const has = (log: readonly LogLine[], name: string): boolean => log.some(({ service }) => service === name);
+
+/** Every line tells its level, instant, node, service and a sentence; ours an event, and Moleculer's the part of the broker. */
+const isInShape = ({ level, time, node, service, event, mod, msg }: LogLine): boolean =>
+  ["debug", "info", "warn", "error"].includes(level ?? "") &&
+  /^\d{4}-\d\d-\d\dT[\d:]+\.\d{3}Z$/.test(String(time)) &&
+  [node, service, msg, service === "bus" ? (mod ?? event) : event].every(
+    (text) => typeof text === "string" && text !== "",
+  );
+
+/** Texts may name versions and addresses; what is left are figures. */
+const withoutTexts = (line: LogLine): unknown =>
+  JSON.parse(JSON.stringify(line, (_name, value: unknown) => (typeof value === "string" ? "" : value)));
 
 describe("the metrics of the product, one process", () => {
   let product: Product;
@@ -48,5 +65,21 @@ describe("the metrics of the product, one process", () => {
       expect([series, value(all, series) > 0]).toEqual([series, true]);
     expect(value(all, 'callagent_leads{state="PROCESSING",process="all"}')).toBeGreaterThanOrEqual(0);
     expect(all).not.toMatch(/\+1415|[0-9a-f]{8}-[0-9a-f]{4}-/);
+  });
+
+  test("stand beside lines of the log in one shape, with figures of three decimals at most, from each service with news", async () => {
+    const { admin, sample, log } = product;
+    const id = sample.merchant_id;
+    await admin.ask("POST", "/merchants/{id}/pause", { path: { id }, body: {} });
+    await admin.ask("POST", "/merchants/{id}/resume", { path: { id } });
+    const body = { phone_numbers: ["+12125550199"], reseller_id: sample.reseller_id };
+    await admin.ask("POST", "/blacklist", { body });
+    await until("the lines of all services", () =>
+      Promise.resolve(WITH_NEWS.every((name) => has(log, name)) || undefined),
+    );
+
+    expect(log.filter((line) => !isInShape(line))).toEqual([]);
+    expect(log.some(({ event }) => event === "talk.thought")).toBe(true);
+    expect(JSON.stringify(log.map(withoutTexts)).match(/\d\.\d{4,}/g)).toBeNull();
   });
 });
