@@ -63,6 +63,9 @@ describe("the trace of a lead", () => {
   test("goes on from the client's, over two attempts and four services, to the receiver of its report, and names nobody", async () => {
     const { push } = await startPushing(product);
     const untraced = await push(callee(1, "01"));
+    // one that is none is passed over, and costs nobody a lead
+    await push(callee(3, "01"), { traceparent: "rubbish", report: false });
+    await expect(push(callee(4, "01"), { traceparent: "0".repeat(513) })).rejects.toMatchObject({ status: 422 });
     const lead_id = await push(callee(2, "08"), { traceparent: `00-${TRACE}-${CLIENT}-01` });
     const delivered = await until("the reports", () => {
       const both = product.sink.delivered.filter((d) => [lead_id, untraced].includes(d.lead_id));
