@@ -1,4 +1,5 @@
 import type { ServiceName } from "../contracts/index.ts";
+import { textOf } from "../json.ts";
 
 /** What a span is of: the service that sends it, one sentence, and whether it asks somebody outside or answers them. */
 interface SpanSort {
@@ -85,6 +86,10 @@ export interface Span {
   /** A code of ours where it failed; absent: it did not. */
   error?: string | undefined;
 }
+
+/** The code of an error as a span says it; undefined: there is none. */
+export const errorCodeOf = (error: Readonly<Record<string, unknown>> | null | undefined): string | undefined =>
+  error ? textOf(error["code"]) || "CALL_ERROR" : undefined;
 
 /** The key of the span of an attempt, and of its call: whichever service sends them, its parts name it. */
 export const attemptKey = (call_ref: string): string => `attempt ${call_ref}`;

@@ -3,8 +3,7 @@ import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
 import { hangupSourceOf, type HangUpReason, type MediaEnd } from "../../../shared/hangup-source.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { within } from "../../../shared/time/deadline.ts";
-import { textOf } from "../../../shared/json.ts";
-import { callKey } from "../../../shared/tracing/spans.ts";
+import { callKey, errorCodeOf } from "../../../shared/tracing/spans.ts";
 import { noFacts, type ConversationFacts, type HangupSource } from "../../../shared/contracts/records/attempt.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { boundedTalk, cutsIn } from "../../../shared/talk-bounds.ts";
@@ -75,7 +74,7 @@ export async function settleSession(deps: SettlementDeps, session: EndedSession)
     began: answered_at,
     ended: ended_at,
     attributes: { lead_id, claim_no, ended_by: facts.ended_by, user_turns: facts.user_turns, machine: facts.machine },
-    error: facts.ended_by === "error" ? textOf(facts.errors.at(-1)?.["code"]) || "CALL_ERROR" : undefined,
+    error: facts.ended_by === "error" ? errorCodeOf(facts.errors.at(-1) ?? {}) : undefined,
   });
   const cuts = cutsIn(facts);
   if (cuts.length > 0)

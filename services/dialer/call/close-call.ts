@@ -1,6 +1,5 @@
 import { errorForLog } from "../../../shared/process/log.ts";
-import { textOf } from "../../../shared/json.ts";
-import { attemptKey, callKey } from "../../../shared/tracing/spans.ts";
+import { attemptKey, callKey, errorCodeOf } from "../../../shared/tracing/spans.ts";
 import { close } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { nextPricePoll } from "../billing/charge.ts";
@@ -86,7 +85,7 @@ function traceCall({ traces, clock }: DialerParts, call: CallDoc): void {
       answered: call.answered_at !== undefined,
       machine: call.machine === undefined ? undefined : call.machine !== "human",
     },
-    error: error === undefined ? undefined : textOf(error["code"]) || "CALL_ERROR",
+    error: errorCodeOf(error),
   });
 }
 

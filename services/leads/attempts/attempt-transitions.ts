@@ -3,8 +3,7 @@ import { plusSeconds } from "../../../shared/time/clock.ts";
 import { fail } from "../../../shared/errors.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import { isE164 } from "../../../shared/phone.ts";
-import { textOf } from "../../../shared/json.ts";
-import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
+import { errorCodeOf } from "../../../shared/tracing/spans.ts";
 import type { LeadDeps } from "../deps.ts";
 import { toClaimed } from "../lists/lead-views.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
@@ -135,10 +134,6 @@ async function recordWish({ bus, clock, log }: LeadDeps, lead: LeadState): Promi
   await bus.call("blacklist.recordWish", { reseller_id, merchant_id, phone_number, lead_id, asked_at });
 }
 
-/** The code of an attempt that ended by an error of ours. */
-const errorOf = ({ error }: AttemptFacts): string | undefined =>
-  error === null ? undefined : textOf(error["code"]) || "CALL_ERROR";
-
 /** Writes the end of an attempt: RETRY or FINISHED, decided once from its facts. */
 export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promise<ResultOf<"leads.settle">> {
   const { clock, leads, log, onFinished } = deps;
@@ -163,7 +158,7 @@ export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promi
       : machine.finish(p, lead, facts, settlement.outcome, now, p.end_call),
   );
   if (!settled) return lost;
-  traceAttempt(deps.traces, lead, { outcome: settlement.outcome, facts, error: errorOf(facts) }, now);
+  traceAttempt(deps.traces, lead, { outcome: settlement.outcome, facts, error: errorCodeOf(facts.error) }, now);
   if (p.end_call === true) deps.onCallEndOwed();
   if (lead.faults !== undefined && facts.ended !== "not_dialled") deps.onFaultOver(lead.faults.code);
   if (settlement.kind === "finish") onFinished(settled);

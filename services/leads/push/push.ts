@@ -154,8 +154,8 @@ async function pushRows(
     return row.doc && answer && "lead_id" in answer && !answer.replayed && !("duplicate" in answer) ? [row.doc] : [];
   });
   if (made.length > 0) crashPoint(deps.env, "K0");
-  const ended = deps.clock.now();
-  for (const { doc, begun } of rows) if (doc && made.includes(doc)) tracePush(deps.traces, begun, doc, began, ended);
+  const [ended, written] = [deps.clock.now(), new Set(made)];
+  for (const { doc, begun } of rows) if (doc && written.has(doc)) tracePush(deps.traces, begun, doc, began, ended);
   announceQueues(deps, made);
   return { answers: rows.map((row) => answers.get(row) ?? notWritten()), made };
 }
