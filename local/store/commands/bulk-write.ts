@@ -29,6 +29,7 @@ const FIELDS = new Set([
   "ordered",
   "errorsOnly",
   "bypassDocumentValidation",
+  "bypassEmptyTsReplacement",
   "let",
   "cursor",
 ]);

@@ -152,12 +152,12 @@ export function* createIndexes(call: Call): Slices<Reply> {
     "createIndexes",
     new Set(["createIndexes", "indexes", "commitQuorum", "ignoreUnknownIndexOptions"]),
   );
-  refuseOptions(command, ["ignoreUnknownIndexOptions"]);
   const name = stringArgument(command, "createIndexes");
   const specs = docsArgument(command, "indexes");
   if (specs.length === 0) throw new StoreError("BadValue", "Must specify at least one index to create");
   specs.forEach(refuseCollation);
-  const definitions = specs.map((s) => indexDefinition(withoutCollation(s)));
+  const ignoreUnknown = boolArgument(command, "ignoreUnknownIndexOptions");
+  const definitions = specs.map((s) => indexDefinition(withoutCollation(s), ignoreUnknown));
   const there = engine.catalog.find(call.db, name);
   const collection = there ?? engine.catalog.create(call.db, name);
   const before = there?.indexes.length ?? 1;

@@ -32,6 +32,7 @@ export const FIND_AND_MODIFY_FIELDS: ReadonlySet<string> = new Set([
   "fields",
   "upsert",
   "bypassDocumentValidation",
+  "bypassEmptyTsReplacement",
   "collation",
   "arrayFilters",
   "hint",

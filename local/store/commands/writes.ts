@@ -24,8 +24,10 @@ import type { Doc, Value } from "../bson/values.ts";
 /** MongoDB's bound on the statements of one write command. */
 const MAX_STATEMENTS = 100_000;
 
-const INSERT = new Set(["insert", "documents", "ordered", "bypassDocumentValidation"]);
-const UPDATE = new Set(["update", "updates", "ordered", "bypassDocumentValidation", "let"]);
+/** Neither changes anything here: there are no validators, and an empty timestamp is always kept as it is. mongorestore sends the latter to servers of version 8. */
+const BYPASSES = ["bypassDocumentValidation", "bypassEmptyTsReplacement"];
+const INSERT = new Set(["insert", "documents", "ordered", ...BYPASSES]);
+const UPDATE = new Set(["update", "updates", "ordered", "let", ...BYPASSES]);
 const UPDATE_STATEMENT = new Set(["q", "u", "c", "multi", "upsert", "arrayFilters", "collation", "hint", "sort"]);
 const DELETE = new Set(["delete", "deletes", "ordered", "let"]);
 const DELETE_STATEMENT = new Set(["q", "limit", "collation", "hint"]);

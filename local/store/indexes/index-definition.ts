@@ -35,6 +35,24 @@ const OPTIONS = new Set([
   "partialFilterExpression",
   "expireAfterSeconds",
 ]);
+/** What MongoDB has beside them (manual, "createIndexes"): an index without it would be another one. */
+const NOT_HERE = new Set([
+  "hidden",
+  "collation",
+  "storageEngine",
+  "weights",
+  "default_language",
+  "language_override",
+  "textIndexVersion",
+  "2dsphereIndexVersion",
+  "bits",
+  "min",
+  "max",
+  "bucketSize",
+  "wildcardProjection",
+  "prepareUnique",
+  "clustered",
+]);
 const PARTIAL_OPERATORS = new Set(["$eq", "$exists", "$gt", "$gte", "$lt", "$lte", "$type", "$in"]);
 
 function checkKey(key: Value | undefined): Doc {
@@ -94,10 +112,10 @@ function defaultName(key: Doc): string {
     .join("_");
 }
 
-/** Checks one entry of createIndexes. Errors: CannotCreateIndex, 197 for an unknown option. */
-export function indexDefinition(spec: Doc): IndexDefinition {
+/** Checks one entry of createIndexes. `ignoreUnknown`: options that MongoDB has not are left out. Errors: CannotCreateIndex, 197 for an unknown option. */
+export function indexDefinition(spec: Doc, ignoreUnknown = false): IndexDefinition {
   for (const [option, v] of Object.entries(spec)) {
-    if (!OPTIONS.has(option))
+    if (!OPTIONS.has(option) && !(ignoreUnknown && !NOT_HERE.has(option)))
       throw new StoreError(
         197,
         `The field '${option}' is not valid for an index specification (or not supported by the embedded store): ${typeAlias(v)}`,

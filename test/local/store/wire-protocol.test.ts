@@ -224,3 +224,23 @@ test("databases, collections, server facts", async () => {
     featureCompatibilityVersion: { version: "8.0" },
   });
 });
+
+test("what mongorestore says beside its documents and indexes is taken; an index that would be another one is refused", async () => {
+  const db = t.client.db("restored");
+  const ok = { bypassDocumentValidation: true, bypassEmptyTsReplacement: true };
+  await db.command({ insert: "c", documents: [{ _id: 1, a: 1 }], ...ok });
+  await db.command({ update: "c", updates: [{ q: { _id: 1 }, u: { $set: { a: 2 } } }], ...ok });
+  await db.command({ findAndModify: "c", query: { _id: 1 }, update: { $inc: { a: 1 } }, ...ok });
+  expect(await db.collection("c").find().toArray()).toEqual([{ _id: 1, a: 3 }]);
+  const indexes = (options: Document): Document => ({
+    createIndexes: "c",
+    indexes: [{ key: { a: 1 }, name: "a_1", ...options }],
+    ignoreUnknownIndexOptions: true,
+  });
+  await expect(db.command(indexes({ hidden: true }))).rejects.toMatchObject({ code: 197 });
+  await expect(db.command({ ...indexes({ fromLongAgo: 1 }), ignoreUnknownIndexOptions: false })).rejects.toMatchObject({
+    code: 197,
+  });
+  await db.command(indexes({ fromLongAgo: 1 }));
+  expect(await db.collection("c").indexes()).toContainEqual({ v: 2, key: { a: 1 }, name: "a_1" });
+});
