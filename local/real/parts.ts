@@ -3,6 +3,7 @@ import { browser } from "./browser/browser.ts";
 import { documentdb } from "./documentdb/documentdb.ts";
 import { kubernetes } from "./kubernetes/kubernetes.ts";
 import { livekit } from "./livekit/livekit.ts";
+import { mongoTools } from "./mongo-tools/mongo-tools.ts";
 import { nats, natsCli } from "./nats/nats.ts";
 import { opentelemetry } from "./opentelemetry/opentelemetry.ts";
 import { receivers } from "./receivers/receivers.ts";
@@ -14,6 +15,7 @@ import { speech } from "./speech/speech.ts";
 /** Every real server there is. */
 export const PARTS: readonly Part[] = [
   documentdb,
+  mongoTools,
   nats,
   natsCli,
   livekit,

@@ -45,6 +45,7 @@ export const STEPS: Record<string, readonly Step[]> = {
     withNats(jestStep("faults", false, ["test/chaos/fault-suite.test.ts"], { FAULTS: "all" })),
     jestStep("contract", false, ["test/(?!gateway)[a-z]+/contract/", "test/shared/database/"]),
   ],
+  "mongo-tools": [jestStep("restore", true, ["test/chaos/restore-drill.test.ts"])],
   nats: [
     jestStep("bus", true, ["test/e2e/signed-bus.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
     jestStep("events", true, ["test/leads/events/jet-stream.test.ts", "test/leads/events/stream-readers.test.ts"]),

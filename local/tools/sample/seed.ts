@@ -104,7 +104,7 @@ async function stillThere(client: Client, sample: Sample): Promise<boolean> {
 
 /** Logs in as the first admin and makes the sample tenant through the REST API, once per database; its first template is called through each of the providers. `caller`: the only number that it calls from; null: made-up ones. */
 export async function seed(
-  stack: Stack,
+  stack: Pick<Stack, "baseUrl"> & { secrets: Pick<Stack["secrets"], "admin_email" | "admin_password"> },
   folder: Folder,
   times: SampleTimes,
   providers: readonly Provider[] = ["PROVIDER_ONE"],
