@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { startProduct, type Product } from "../../local/harness/product.ts";
 import { callee, startPushing } from "../../local/harness/lead-pusher.ts";
 import { until } from "../../local/harness/stage.ts";
@@ -40,7 +41,9 @@ describe("the metrics of the product, one process", () => {
     );
 
   test("tell of a lead that was called, from its push to its webhook event", async () => {
-    expect((await fetch(`${product.stack.metricsUrls["services"]}/ready`)).status).toBe(200);
+    await until("the process to be ready", async () =>
+      (await fetch(`${product.stack.metricsUrls["services"]}/ready`)).ok ? true : undefined,
+    );
     const { push } = await startPushing(product);
     await push(callee(1, "01"));
     const all = await until("the webhook event to be counted", async () => {
@@ -80,6 +83,10 @@ describe("the metrics of the product, one process", () => {
 
     expect(log.filter((line) => !isInShape(line))).toEqual([]);
     expect(log.some(({ event }) => event === "talk.thought")).toBe(true);
+    const written = readFileSync(product.folder.at("callagent.log"), "utf8").split("\n").slice(0, -1);
+    const says = written.filter((line) => line.startsWith("{"));
+    // a field that stands twice in a line is there once when it has been read
+    expect(says.filter((line) => JSON.stringify(JSON.parse(line)).length !== line.length)).toEqual([]);
     expect(JSON.stringify(log.map(withoutTexts)).match(/\d\.\d{4,}/g)).toBeNull();
   });
 });

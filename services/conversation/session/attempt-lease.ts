@@ -46,7 +46,7 @@ export function holdAttemptLease(deps: AttemptLeaseDeps) {
     renew: renewal(deps),
     onError: (error) =>
       log.warn(
-        { event: "talk.lease_not_renewed", lead_id, claim_no, error: errorForLog(error) },
+        { event: "talk.lease_not_renewed", error: errorForLog(error) },
         "The lease of a live call could not be renewed; trying again.",
       ),
   });
@@ -61,14 +61,14 @@ export function holdAttemptLease(deps: AttemptLeaseDeps) {
         ...(end_call ? { end_call } : {}),
       });
       log.info(
-        { event: "talk.settled", lead_id, claim_no, done, outcome },
+        { event: "talk.settled", done, outcome },
         done ? "The conversation's facts are with the lead." : "The attempt had been settled already.",
       );
       return null;
     } catch (error) {
       const code = codeOf(error);
       log.warn(
-        { event: "talk.not_settled", lead_id, claim_no, tries, code, error: errorForLog(error) },
+        { event: "talk.not_settled", tries, code, error: errorForLog(error) },
         "The facts of a conversation could not be settled; trying again.",
       );
       return code;
