@@ -115,10 +115,10 @@ export interface LeadDoc {
   call_end_time: Date | null;
   recording_url: string | null;
   outbound_number_id: string | null;
-  /** claim_no -> cost of that attempt. */
+  /** claim_no -> cost of that attempt, what that cost is made of, and when it was told that its recording is stored. */
   costs: Record<string, number>;
-  /** claim_no -> what that cost is made of. */
   cost_items?: Record<string, CostItem[]>;
+  recorded_at?: Record<string, Date>;
   /** Calls that a person answered, and the total length of their conversations. */
   answered_count: number;
   talk_seconds: number;
@@ -184,6 +184,7 @@ export const LEAD_STATE: Record<Exclude<keyof LeadState, "payload"> | "payload.r
   outbound_number_id: 1,
   costs: 1,
   cost_items: 1,
+  recorded_at: 1,
   answered_count: 1,
   talk_seconds: 1,
   trace_scores: 1,
@@ -245,6 +246,7 @@ export const leadSchema = new Schema<LeadDoc>(
     talk_seconds: { type: Number, default: 0 },
     costs: { type: Free, default: {} },
     cost_items: Free,
+    recorded_at: Free,
     trace_scores: { type: Free, default: {} },
     meta: { type: Free, default: {} },
     created_at: { type: Date, required: true },

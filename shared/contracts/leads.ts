@@ -1,10 +1,11 @@
 import { action, described, E164, Id, IsoTime, Json, Nullable, Strict, Text, Type, UpTo, Uuid } from "./define.ts";
 import { eventActions, MAX_LEADS_OWED, MAX_RESELLERS_TOLD } from "./events/event-actions.ts";
-import { AttemptFacts, CostItem, Evaluation } from "./records/attempt.ts";
+import { AttemptFacts } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./records/recording-states.ts";
 import { erasureList, newErasure, oneErasure } from "./requests/erasures.ts";
 import { legalHoldList, liftedLegalHold, newLegalHold, oneLegalHold } from "./requests/legal-holds.ts";
+import { LateFacts } from "./requests/late-facts.ts";
 import { newRetention, oneRetention, retentionDryRun } from "./requests/retention.ts";
 import { By } from "./records/identity.ts";
 import { Explanation } from "./records/explanation.ts";
@@ -266,23 +267,7 @@ export const leads = {
     getLegalHold: action(...oneLegalHold, { since: "0.3.0" }),
     listLegalHolds: action(...legalHoldList, { since: "0.3.0" }),
     /** Internal: facts that come early or late (call id, cost, times); never touches status. */
-    annotate: action(
-      Strict({
-        ...AttemptLease,
-        call_id: Type.Optional(Type.String()),
-        call_initiated_time: Type.Optional(IsoTime),
-        call_end_time: Type.Optional(IsoTime),
-        cost: Type.Optional(Type.Number()),
-        cost_breakdown: Type.Optional(Strict({ items: Type.Array(CostItem, { maxItems: 20 }) })),
-        recording_url: Type.Optional(Nullable(Type.String())),
-        /** The results of the pre-checks, and the variables they add to the payload. */
-        pre_check_results: Type.Optional(Type.Array(Json, { maxItems: 100 })),
-        exported: Type.Optional(Json),
-        /** The evaluation of the conversation, after the attempt was settled; taken whole, and only while no other attempt has begun. */
-        evaluation: Type.Optional(Evaluation),
-      }),
-      Done,
-    ),
+    annotate: action(Strict({ ...AttemptLease, ...LateFacts }), Done),
   },
   events: {
     /** A lead waits: pushed, released or due for a retry. */

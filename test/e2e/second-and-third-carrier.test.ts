@@ -71,6 +71,16 @@ test.each(["PROVIDER_TWO", "PROVIDER_THREE"] as const)(
       POLL_MS,
     );
     expect([wav.toString("latin1", 0, 4), wav.readUInt16LE(22)]).toEqual(["RIFF", 2]);
+    const stored = await until(
+      "the event that it is stored",
+      async () =>
+        (
+          await pusher.client.ask("GET", "/leads/{lead_id}/events", { path: { lead_id: ids[0] ?? "" }, query: {} })
+        ).events.find(({ event }) => event.type === "recording.stored"),
+      DEADLINE_MS,
+      POLL_MS,
+    );
+    expect(stored.event.data).toMatchObject({ claim_no: 1, call_id: talked?.call_id });
     const paid = await until(
       "the price",
       async () => (await lead(ids[0] ?? "")).cost ?? undefined,

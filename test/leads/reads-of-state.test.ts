@@ -140,6 +140,7 @@ test("a lead is read with every field that it may have beside its contents", asy
         "faults",
         "aged_from",
         "cost_items",
+        "recorded_at",
       ].map((name) => [
         name,
         name === "marks"

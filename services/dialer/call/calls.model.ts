@@ -40,6 +40,8 @@ export interface StoredRecording {
   tries: number;
   /** The lead's record names its address. */
   told?: boolean;
+  /** The leads service knows that it is stored. */
+  stored_told?: boolean;
   /** When it is due for a worker; during a step, when that worker counts as gone. Absent when nothing is owed. */
   due_at?: Date;
   /** Why the last try failed, for people. */

@@ -6,7 +6,7 @@ import type { StoredRecording } from "../call/calls.model.ts";
 import type { CarrierRecording } from "../carriers/carrier-port.ts";
 
 /** What a recording is owed next. Pure. */
-export type DueStep = "ask" | "give_up_waiting" | "fetch" | "tell" | "take_back" | "upload" | null;
+export type DueStep = "ask" | "give_up_waiting" | "fetch" | "tell" | "tell_stored" | "take_back" | "upload" | null;
 
 /** A conversation without a reported end: its recording is polled this long after it can have ended. */
 const UNREPORTED_MS = 2 * 3_600_000;
@@ -29,7 +29,7 @@ const UPLOAD_AGAIN_MS = { base: 60_000, most: 3_600_000 };
 
 /** What is to be done about a recording now. `upload`: new recordings go to the bucket too. Pure. */
 export function dueStep(
-  { state, own = false, recording_id, told: reported = false, tries, looks = 0 }: StoredRecording,
+  { state, own = false, recording_id, told: reported = false, stored_told = false, tries, looks = 0 }: StoredRecording,
   upload: boolean,
 ): DueStep {
   switch (state) {
@@ -47,6 +47,7 @@ export function dueStep(
       return reported ? null : "tell";
     case "stored":
       if (!reported) return "tell";
+      if (!stored_told) return "tell_stored";
       return upload && tries < MAX_UPLOADS ? "upload" : null;
   }
 }
@@ -216,6 +217,12 @@ export const lost = (ref: string, now: Date, own: boolean): Transition => ({
 export const addressReported = (ref: string, known: boolean): Transition => ({
   filter: { _id: ref, recording: { $ne: null } },
   update: set({ told: known }),
+});
+
+/** The leads service knows that it is stored; due again at once where something is still to be done. `due_at` as it was taken. */
+export const storedTold = (ref: string, due_at: Date, further: boolean, now: Date): Transition => ({
+  filter: { _id: ref, "recording.due_at": due_at },
+  update: further ? set({ stored_told: true, due_at: now }) : set({ stored_told: true }, "due_at"),
 });
 
 /** Nothing is owed: it is polled no more. `due_at` as it was taken. */

@@ -5,7 +5,7 @@ import type { DialerParts } from "../deps.ts";
 import { reportAddress } from "./expect-recording.ts";
 import { fetchRecording } from "./fetch-recording.ts";
 import { findRecording } from "./find-recording.ts";
-import { proceed, LEASE_MS, absent, dueStep, done } from "./recording-state-machine.ts";
+import { absent, done, dueStep, LEASE_MS, proceed, storedTold } from "./recording-state-machine.ts";
 import type { RecordedCall } from "./recordings.repository.ts";
 import { uploadRecording } from "./upload-recording.ts";
 
@@ -20,6 +20,14 @@ export interface RecordingWorker {
 /** Recordings that one process works on at once. */
 const AT_ONCE = 8;
 const NEVER_TOLD = "The carrier never told of a recording, and none was found there.";
+
+/** Tells the leads service that a recording is stored, of which it makes an event; until it has answered, it is told again. Throws when it can't be reached. */
+async function tellStored(deps: DialerParts, call: RecordedCall, lease_until: Date): Promise<void> {
+  const { _id, lead_id, claim_no, carrier_call_id: call_id = null, recording } = call;
+  await deps.bus.call("leads.annotate", { lead_id, claim_no, recording_stored: { call_id } });
+  const further = dueStep({ ...recording, stored_told: true }, deps.stores.upload) !== null;
+  await deps.recordings.apply(storedTold(_id, lease_until, further, deps.clock.now()));
+}
 
 /** Does the next step of one recording. Throws when a service or the carrier can't be reached. */
 async function advance(deps: DialerParts, call: RecordedCall, lease_until: Date): Promise<void> {
@@ -39,6 +47,9 @@ async function advance(deps: DialerParts, call: RecordedCall, lease_until: Date)
     case "tell":
       await reportAddress(deps, call, true);
       break;
+    case "tell_stored":
+      await tellStored(deps, call, lease_until);
+      return;
     case "take_back":
       await reportAddress(deps, call, false);
       break;

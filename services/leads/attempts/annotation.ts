@@ -8,7 +8,7 @@ import { boundedResults, evaluationFields, evaluationHistory, preCheckHistory } 
 import { DIALLED_MODES } from "../../../shared/contracts/records/lead.ts";
 import type { OutboxEntry } from "../leads.model.ts";
 import { dialing, evaluated, priced } from "../rules/lead-events.ts";
-import { annotate, telling, UNDER_WAY, type LeadTransition } from "../rules/lead-transition.ts";
+import { annotate, noteRecording, telling, UNDER_WAY, type LeadTransition } from "../rules/lead-transition.ts";
 import type { LeadDeps } from "../deps.ts";
 
 type Annotation = ParamsOf<"leads.annotate">;
@@ -126,7 +126,9 @@ export async function annotateLead(
   { clock, leads }: Pick<LeadDeps, "clock" | "leads">,
   p: Annotation,
 ): Promise<ResultOf<"leads.annotate">> {
-  const { exported = {} } = p;
+  const { exported = {}, recording_stored } = p;
+  if (recording_stored !== undefined)
+    return { done: (await leads.transition(noteRecording(p, recording_stored, clock.now()))) !== null };
   const payload = Object.keys(exported).length === 0 ? {} : ((await leads.payloadOf(p.lead_id)) ?? {});
   const { taken, refused } = exportable(exported, payload);
   const fields = annotationFields(p, taken);

@@ -64,6 +64,10 @@ export const evaluated = (at: Date, claim_no: number, { trace_scores, summary, e
 export const priced = (at: Date, claim_no: number, cost: number): OutboxEntry =>
   entry("cost.known", at, { claim_no, cost });
 
+/** The recording of the attempt is stored, under this name of its call. */
+export const recorded = (at: Date, claim_no: number, call_id: string | null): OutboxEntry =>
+  entry("recording.stored", at, { claim_no, call_id: cut(call_id, MAX_REASON) });
+
 /** The lead is over, with this outcome. */
 export const finished = (at: Date, outcome: string): OutboxEntry =>
   entry("lead.finished", at, { outcome: outcome.slice(0, MAX_WORD) });

@@ -1,7 +1,7 @@
 import type { Faults, HistoryEntry, LeadDoc, LeadState, OutboxEntry } from "../leads.model.ts";
 import { RESTORED, type LeadStatus } from "../../../shared/contracts/records/lead.ts";
 import { agedFrom, IS_PARKED, NEVER_AGES, type Aged } from "./faults.ts";
-import { answered, parked, queued } from "./lead-events.ts";
+import { answered, parked, queued, recorded } from "./lead-events.ts";
 import { queueOf } from "./queue-names.ts";
 
 /** What a transition adds to the lead's history. */
@@ -170,6 +170,25 @@ export const annotate = (
     ...historyEntry("noted", now, { claim_no: lease.claim_no, ...details }),
   },
   events: [],
+});
+
+/** The recording of an attempt is stored: told once, also after the next attempt has begun, and of a person who is erased not at all. */
+export const noteRecording = (
+  { lead_id, claim_no }: Lease,
+  { call_id }: { call_id: string | null },
+  now: Date,
+): LeadTransition => ({
+  filter: {
+    _id: lead_id,
+    claim_no: { $gte: claim_no },
+    [`recorded_at.${claim_no}`]: null,
+    "meta.erased_at": null,
+  },
+  update: {
+    $set: { [`recorded_at.${claim_no}`]: now, updated_at: now },
+    ...historyEntry("noted", now, { claim_no, recording: "stored" }),
+  },
+  events: [recorded(now, claim_no, call_id)],
 });
 
 /** An annotation that makes events as well, where `guard` holds. */

@@ -206,10 +206,9 @@ export const leadEvents = {
   ),
   "recording.stored": event(
     "lead",
-    "The recording of an attempt is stored: GET /recordings/{call_id} gives it.",
+    "The recording of an attempt is stored: `GET /leads/recording/{call_sid}` gives it by this `call_id`. The next attempt may have begun by then.",
     Type.Object({ ...LeadFacts, ...Attempt, call_id: CallId }),
     { ...attempt, call_id: CALL_ID },
-    false,
   ),
   "cost.known": event(
     "lead",

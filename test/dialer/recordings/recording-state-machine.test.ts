@@ -67,6 +67,8 @@ const ofAll = (move: Transition): Record<string, unknown> =>
   );
 const NOWHERE = { none: null, wanted: null, fetching: null, stored: null, uploaded: null, absent: null, failed: null };
 
+const AS_THEY_ARE = Object.fromEntries(RECORDING_STATES.map((state) => [state, state]));
+
 describe("every move in every state", () => {
   test.each<[string, Transition, object]>([
     ["expect", machine.expect(REF, NOW, 600, false), { none: "wanted" }],
@@ -115,6 +117,8 @@ describe("every move in every state", () => {
     ],
     ["uploaded", machine.uploaded(REF), { stored: "uploaded" }],
     ["upload failed", machine.uploadFailed(REF, 1, "r", NOW), { stored: "stored" }],
+    ["told to be stored", machine.storedTold(REF, LEASE, false, NOW), AS_THEY_ARE],
+    ["told to be stored, the lease gone", machine.storedTold(REF, NOW, false, NOW), {}],
     ["lost from the folder", machine.lost(REF, NOW, false), { stored: "wanted" }],
     [
       "our own is in the folder, of a call that its carrier records",
@@ -152,6 +156,11 @@ describe("every move in every state", () => {
       tries: 0,
       error: expect.any(String),
     });
+  });
+  test("that it is stored is told once, and nothing is owed afterwards but an upload", () => {
+    const told = (further: boolean) => after(machine.storedTold(REF, LEASE, further, NOW), inState("stored"));
+    expect([told(false)?.["stored_told"], told(false)?.["due_at"]]).toEqual([true, undefined]);
+    expect(told(true)).toMatchObject({ stored_told: true, due_at: NOW });
   });
   test("a late word of a recording that was given up is believed, a second recording is not", () => {
     expect(
@@ -223,12 +232,13 @@ test.each<[RecordingState, object, machine.DueStep, machine.DueStep]>([
   ["wanted", { recording_id: "RE1" }, "fetch", "fetch"],
   ["fetching", { recording_id: "RE1" }, "fetch", "fetch"],
   ["stored", {}, "tell", "tell"],
-  ["stored", { told: true }, null, "upload"],
-  ["stored", { told: true, tries: 120 }, null, null],
+  ["stored", { told: true }, "tell_stored", "tell_stored"],
+  ["stored", { told: true, stored_told: true }, null, "upload"],
+  ["stored", { told: true, stored_told: true, tries: 120 }, null, null],
   ["uploaded", {}, "tell", "tell"],
   ["uploaded", { told: true }, null, null],
   ["wanted", { own: true }, "give_up_waiting", "give_up_waiting"],
-  ["stored", { own: true, told: true }, null, "upload"],
+  ["stored", { own: true, told: true, stored_told: true }, null, "upload"],
   ["absent", {}, null, null],
   ["absent", { told: true }, "take_back", "take_back"],
   ["failed", { told: true }, null, null],

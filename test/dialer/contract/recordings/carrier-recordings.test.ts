@@ -100,6 +100,8 @@ describe("the road of a recording", () => {
       recording: { lead_id: order.lead_id, state: "stored", key, content_type: "audio/wav", bytes, where: "local" },
     });
     await callIs(d, order, "nothing owed", (c) => c.recording?.due_at === undefined, pass);
+    const told = d.toldOf(order).map(({ params }) => params["recording_stored"]);
+    expect(told.filter((notice) => notice !== undefined)).toEqual([{ call_id: call.carrier_call_id }]);
   });
 
   test("while it is on its way it is wanted; a call that is not recorded has none", async () => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import type { CallDoc } from "../../../../services/dialer/call/calls.model.ts";
 import { LEASE_MS } from "../../../../services/dialer/recordings/recording-state-machine.ts";
 import type { StoredRecording } from "../../../../services/dialer/call/calls.model.ts";
+import { fail } from "../../../../shared/errors.ts";
 import { plusMs } from "../../../../shared/time/clock.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
@@ -27,6 +28,11 @@ const urls = (stage: DialerStage, order: DialJob): unknown[] =>
     .toldOf(order)
     .map((t) => t.params["recording_url"])
     .filter((url) => url !== undefined);
+const stored = (order: DialJob): unknown[] =>
+  d
+    .toldOf(order)
+    .map((t) => t.params["recording_stored"])
+    .filter((told) => told !== undefined);
 const isIn =
   (state: string) =>
   (c: CallDoc): boolean =>
@@ -111,6 +117,40 @@ describe("holders that are gone", () => {
       (c) => isIn("absent")(c) && c.recording?.told === false,
       () => clock.advance(3_600_000),
     );
+  });
+
+  test("leads is told that a recording is stored, again until it has answered, and then no more", async () => {
+    let away = 2;
+    d.script.onTold = (what) => {
+      if (what === "leads.annotate" && away-- > 0) fail("DEPENDENCY_DOWN", "leads is away");
+    };
+    const { order, call } = await left({ state: "stored", told: true, key: "k", bytes: 1, content_type: "audio/wav" });
+    const done = await callIs(
+      d,
+      order,
+      "told",
+      (c) => c.recording?.stored_told === true,
+      () => clock.advance(5_000),
+    );
+    const notice = { lead_id: order.lead_id, claim_no: 1, recording_stored: { call_id: call.carrier_call_id } };
+    expect(d.toldOf(order).map(({ params }) => params)).toEqual([notice, notice, notice]);
+    expect(done.recording?.due_at).toBeUndefined();
+  });
+
+  test("one that its teller died of is told again: leads knows it by its attempt", async () => {
+    const kept = { told: true, key: "k", bytes: 1, content_type: "audio/wav" };
+    const due_at = plusMs(clock.now(), LEASE_MS);
+    const { order } = await left({ state: "stored", ...kept, due_at });
+    for (let i = 0; i < 3; i += 1) await pass();
+    expect(stored(order)).toEqual([]);
+    await callIs(
+      d,
+      order,
+      "told",
+      (c) => c.recording?.stored_told === true,
+      () => clock.advance(LEASE_MS / 2),
+    );
+    expect(stored(order)).toHaveLength(1);
   });
 
   test("one whose lead was not told is told later", async () => {

@@ -100,6 +100,8 @@ test("a live call is waited for; what comes late writes nothing back", async () 
 
   const evaluation = { trace_scores: {}, summary: `Ada has ${e164}.`, errors: [] };
   expect(await it.stage.bus.call("leads.annotate", { lead_id, claim_no, evaluation })).toEqual({ done: false });
+  const recording_stored = { call_id: "CA1" };
+  expect(await it.stage.bus.call("leads.annotate", { lead_id, claim_no, recording_stored })).toEqual({ done: false });
   expect(await it.foundIn(spellings)).toEqual([]);
 });
 

@@ -1,21 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { noFacts, type AttemptFacts } from "../../../../shared/contracts/records/attempt.ts";
-import { EVENTS, isEventName } from "../../../../shared/contracts/events/catalogue.ts";
-import { CloudEvent } from "../../../../shared/contracts/events/event-type.ts";
 import type { LogPage } from "../../../../services/leads/events/event-log.model.ts";
-import type { By } from "../../../../shared/contracts/records/identity.ts";
-import { issueChecker } from "../../../../shared/validator.ts";
-import { asAdmin, asMerchant, asReseller, until } from "../../../../local/harness/stage.ts";
-import {
-  ATTEMPT,
-  claimSeen,
-  dueLead,
-  leadsStage,
-  M,
-  NOBODY,
-  R,
-  type LeadsStage,
-} from "../../../fixtures/leads-stage.ts";
+import { asAdmin, asMerchant, asReseller } from "../../../../local/harness/stage.ts";
+import { dueLead, leadsStage, M, NOBODY, R, type LeadsStage } from "../../../fixtures/leads-stage.ts";
+import { expectSound, LEASE, toldLeads, type Stored } from "../../fixtures/told-leads.ts";
 
 let at: LeadsStage;
 beforeAll(async () => {
@@ -26,56 +13,7 @@ afterAll(() => at.stop());
 const { bus } = {
   bus: { call: ((name, params) => at.stage.bus.call(name, params)) as LeadsStage["stage"]["bus"]["call"] },
 };
-/** A lead as it lies there. */
-interface Stored {
-  _id: string;
-  event_seq?: number;
-  outbox?: unknown;
-  outbox_at?: Date;
-}
-const LEASE = 3600;
-const checkEnvelope = issueChecker(CloudEvent);
-const WITHIN_MS = 50;
-
-/** The events of a lead, once all of them are in the log. */
-async function eventsOf(lead_id: string, by: By = asMerchant(R, M)): Promise<CloudEvent[]> {
-  await until("its events to be in the log", async () => {
-    await at.clock.advance(WITHIN_MS);
-    const lead = await at.db.collection<Stored>("leads").findOne({ _id: lead_id });
-    const pages = await at.db.collection<LogPage>("lead_events").find({ lead_ids: lead_id }).toArray();
-    const written = pages.flatMap(({ events }) => events).filter(({ subject }) => subject === lead_id);
-    return written.length >= (lead?.event_seq ?? 0) || undefined;
-  });
-  return (await bus.call("leads.events", { by, lead_id, limit: 500 })).events.map(({ event }) => event);
-}
-const told = async (lead_id: string): Promise<string[]> => (await eventsOf(lead_id)).map(({ type }) => type);
-
-/** Every event as the catalogue describes it, numbered without a gap. */
-function expectSound(lead_id: string, events: readonly CloudEvent[]): void {
-  expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1));
-  expect(events.map(({ id }) => id)).toEqual(events.map(({ seq }) => `${lead_id}.${seq}`));
-  for (const event of events) {
-    expect(checkEnvelope(event)).toEqual([]);
-    expect(isEventName(event.type) && EVENTS[event.type].written).toBe(true);
-    if (isEventName(event.type)) expect(issueChecker(EVENTS[event.type].data)(event.data)).toEqual([]);
-  }
-}
-
-async function due(over: object = {}): Promise<string> {
-  const { lead_call_tracker_id } = await at.push(over);
-  await at.clock.advance(30_000);
-  return lead_call_tracker_id;
-}
-async function claim(lead_id: string, retries = 0): Promise<number> {
-  const seen = await dueLead(at.stage, at.clock.now(), lead_id);
-  const attempt = { ...ATTEMPT, policy: { ...ATTEMPT.policy, max_retry: retries, retry_offset: 5 } };
-  const claimed = seen && (await claimSeen(at.stage, seen, attempt, LEASE));
-  return claimed?.claim_no ?? Number.NaN;
-}
-const settle = (lead_id: string, claim_no: number, facts: Partial<AttemptFacts> = {}) =>
-  bus.call("leads.settle", { lead_id, claim_no, facts: { ...noFacts("no_answer"), ...facts } });
-const placed = (lead_id: string, claim_no: number, call_id = "CA1") =>
-  bus.call("leads.annotate", { lead_id, claim_no, call_id, call_initiated_time: at.clock.now().toISOString() });
+const { eventsOf, told, due, claim, settle, placed } = toldLeads(() => at);
 
 const evaluation = { trace_scores: { politeness: 0.9 }, summary: "a word of the customer", errors: [] };
 

@@ -1,0 +1,24 @@
+import { IsoTime, Json, Nullable, Strict, Type } from "../define.ts";
+import { CostItem, Evaluation } from "../records/attempt.ts";
+
+/** The facts of an attempt that come early or late, beside its lease: each as it becomes known. */
+export const LateFacts = {
+  call_id: Type.Optional(Type.String()),
+  call_initiated_time: Type.Optional(IsoTime),
+  call_end_time: Type.Optional(IsoTime),
+  /** In the deployment's currency. */
+  cost: Type.Optional(Type.Number()),
+  cost_breakdown: Type.Optional(Strict({ items: Type.Array(CostItem, { maxItems: 20 }) })),
+  /** Where the recording will be; null: there will be none after all. */
+  recording_url: Type.Optional(Nullable(Type.String())),
+  /**
+   * The recording is stored, under the carrier's name of its call: comes in a message of its own, is told once, and also when the next
+   * attempt has begun.
+   */
+  recording_stored: Type.Optional(Strict({ call_id: Nullable(Type.String()) })),
+  /** The results of the pre-checks, and the variables they add to the payload. */
+  pre_check_results: Type.Optional(Type.Array(Json, { maxItems: 100 })),
+  exported: Type.Optional(Json),
+  /** The evaluation of the conversation, after the attempt was settled; taken whole, and only while no other attempt has begun. */
+  evaluation: Type.Optional(Evaluation),
+};
