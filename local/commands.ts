@@ -10,7 +10,7 @@ export const BENCH = command({
     {
       name: "bench",
       needed: true,
-      values: ["mixed", "push", "schedule", "sessions", "speech", "voice", "webhook"],
+      values: ["mixed", "push", "schedule", "sessions", "sizing", "speech", "voice", "webhook"],
     },
     { name: "part", many: true },
   ],

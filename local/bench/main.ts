@@ -1,6 +1,7 @@
 import { benchMixed } from "./schedule/mixed-versions.ts";
 import { benchPush } from "./push/push.ts";
 import { benchSchedule } from "./schedule/schedule.ts";
+import { benchSizing } from "./sizing/sizing.ts";
 import { benchSpeech } from "./speech/speech.ts";
 import { benchSessions } from "./voice/sessions.ts";
 import { benchVoice } from "./voice/voice.ts";
@@ -13,6 +14,7 @@ const BENCHES: Record<string, (asked: AskedBench) => Promise<void>> = {
   push: benchPush,
   schedule: benchSchedule,
   sessions: benchSessions,
+  sizing: benchSizing,
   speech: benchSpeech,
   voice: benchVoice,
   webhook: benchWebhook,
