@@ -16,6 +16,7 @@ export interface AttemptSnapshot {
   claimed_at: Date;
   /** When these events of the attempt were written, each once. */
   dialing_at?: Date;
+  ringing_at?: Date;
   answered_at?: Date;
   evaluated_at?: Date;
 }

@@ -1,3 +1,4 @@
+import { errorForLog } from "../../../shared/process/log.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import {
   endUnknown,
@@ -16,7 +17,7 @@ import type { CallHandle, CarrierCall, CarrierPort } from "../carriers/carrier-p
 import { closeCall, finishCall } from "./close-call.ts";
 import { pollPrice } from "../billing/charge.ts";
 import { hangUpAtCarrier, endCall } from "./call-control.ts";
-import { applyProgress } from "../callbacks/apply-callback.ts";
+import { applyProgress, tellRinging, tellsOfRinging } from "../callbacks/apply-callback.ts";
 import {
   dueAfterJoin,
   dueAfterPlacing,
@@ -105,6 +106,11 @@ async function findUnnamed(deps: DialerParts, call: CallDoc, carrier: CarrierPor
 async function applySeen(deps: DialerParts, call: CallDoc, seen: CarrierCall): Promise<void> {
   if (call.provider === undefined) return;
   for (const step of seen.progress) await applyProgress(deps, call.provider, call._id, step, deps.clock.now());
+  if (tellsOfRinging(seen.progress))
+    // the next poll tells it again; what is to be done for the call does not wait
+    await tellRinging(deps, call._id).catch((error: unknown) =>
+      deps.log.warn({ call_ref: call._id, error: errorForLog(error) }, "leads could not be told that a phone rings"),
+    );
 }
 
 /** A call the carrier named: its state is asked for, and a call that should be over is ended. */

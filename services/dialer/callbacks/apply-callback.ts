@@ -87,6 +87,21 @@ export async function applyProgress(
   return null;
 }
 
+/**
+ * Tells the leads service that the phone of the callee rings, which makes an event of it, once; after the answer it is told no more. From the document, not
+ * from the transition: a repeat after a crash must still tell. Throws when it can't be reached.
+ */
+export async function tellRinging(deps: DialerParts, ref: string): Promise<void> {
+  const call = await deps.calls.find(ref);
+  if (call?.state !== "RINGING" || call.direction === "INBOUND" || call.carrier_call_id === undefined) return;
+  const { lead_id, claim_no, carrier_call_id: call_id } = call;
+  await deps.bus.call("leads.annotate", { lead_id, claim_no, ringing: { call_id } });
+}
+
+/** Whether this says that a phone rings. */
+export const tellsOfRinging = (progress: readonly CallProgress[]): boolean =>
+  progress.some(({ type }) => type === "ringing");
+
 /** Applies a stored callback and marks it so. Throws when something can't be reached; the sweep then comes back to it. */
 export async function applyCallback(deps: DialerParts, stored: CarrierEventDoc): Promise<void> {
   const ref = parseCallRef(stored.ref)
@@ -104,6 +119,7 @@ export async function applyCallback(deps: DialerParts, stored: CarrierEventDoc):
     odd = (await applyProgress(deps, event.provider, event.ref, step, event.received_at)) ?? odd;
   if (event.recording) await recordingReported(deps, event.ref, event.carrier_call_id, event.recording);
   if (event.cost) await chargeReported(deps, event.ref, event.carrier_call_id, event.cost);
+  if (tellsOfRinging(event.progress)) await tellRinging(deps, event.ref); // last: nothing else waits for it
   if (odd !== null)
     deps.log.warn(
       { call_ref: event.ref, provider: event.provider, kind: event.kind, odd },

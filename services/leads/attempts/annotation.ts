@@ -8,7 +8,7 @@ import { boundedResults, evaluationFields, evaluationHistory, preCheckHistory } 
 import { DIALLED_MODES } from "../../../shared/contracts/records/lead.ts";
 import type { OutboxEntry } from "../leads.model.ts";
 import { dialing, evaluated, priced } from "../rules/lead-events.ts";
-import { annotate, noteRecording, telling, UNDER_WAY, type LeadTransition } from "../rules/lead-transition.ts";
+import { annotate, noteRecording, ring, telling, UNDER_WAY, type LeadTransition } from "../rules/lead-transition.ts";
 import type { LeadDeps } from "../deps.ts";
 
 type Annotation = ParamsOf<"leads.annotate">;
@@ -121,14 +121,27 @@ async function written(
   return (await leads.transition(note)) !== null;
 }
 
+/** What comes in a message of its own, and only makes an event, or none where that was made before; undefined: this is another message. */
+async function toldAlone(
+  { clock, leads }: Pick<LeadDeps, "clock" | "leads">,
+  { recording_stored, ringing, ...p }: Annotation,
+): Promise<boolean | undefined> {
+  const now = clock.now();
+  if (recording_stored !== undefined) return (await leads.transition(noteRecording(p, recording_stored, now))) !== null;
+  if (ringing === undefined) return undefined;
+  for (const first of [false, true]) if (await leads.transition(ring(p, ringing.call_id, first, now))) return true;
+  return false;
+}
+
 /** Writes facts that come early or late; the cost of an attempt also when the next one has begun already. */
 export async function annotateLead(
-  { clock, leads }: Pick<LeadDeps, "clock" | "leads">,
+  deps: Pick<LeadDeps, "clock" | "leads">,
   p: Annotation,
 ): Promise<ResultOf<"leads.annotate">> {
-  const { exported = {}, recording_stored } = p;
-  if (recording_stored !== undefined)
-    return { done: (await leads.transition(noteRecording(p, recording_stored, clock.now()))) !== null };
+  const { clock, leads } = deps;
+  const done = await toldAlone(deps, p);
+  if (done !== undefined) return { done };
+  const { exported = {} } = p;
   const payload = Object.keys(exported).length === 0 ? {} : ((await leads.payloadOf(p.lead_id)) ?? {});
   const { taken, refused } = exportable(exported, payload);
   const fields = annotationFields(p, taken);

@@ -40,6 +40,9 @@ export const claimed = (
 export const dialing = (at: Date, claim_no: number, call_id: string): OutboxEntry =>
   entry("lead.dialing", at, { claim_no, call_id: cut(call_id, MAX_REASON) });
 
+/** The phone rings. */
+export const ringing = (at: Date, claim_no: number): OutboxEntry => entry("lead.ringing", at, { claim_no });
+
 /** The conversation begins. */
 export const answered = (at: Date, claim_no: number): OutboxEntry => entry("lead.answered", at, { claim_no });
 

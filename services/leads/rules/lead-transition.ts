@@ -1,7 +1,7 @@
 import type { Faults, HistoryEntry, LeadDoc, LeadState, OutboxEntry } from "../leads.model.ts";
 import { RESTORED, type LeadStatus } from "../../../shared/contracts/records/lead.ts";
 import { agedFrom, IS_PARKED, NEVER_AGES, type Aged } from "./faults.ts";
-import { answered, parked, queued, recorded } from "./lead-events.ts";
+import { answered, dialing, parked, queued, recorded, ringing } from "./lead-events.ts";
 import { queueOf } from "./queue-names.ts";
 
 /** What a transition adds to the lead's history. */
@@ -77,6 +77,22 @@ export const answer = (lease: Lease, lease_until: Date, now: Date): LeadTransiti
   filter: { ...leasedBy(lease), attempt: { $ne: null }, "attempt.answered_at": null },
   update: { $set: { lease_until, "attempt.answered_at": now } },
   events: [answered(now, lease.claim_no)],
+});
+
+/**
+ * PROCESSING -> same: the phone of the callee rings, told once for each attempt, and not after the answer. `first`: the lead was not told yet that the
+ * carrier took this call, and that comes before it.
+ */
+export const ring = (lease: Lease, call_id: string, first: boolean, now: Date): LeadTransition => ({
+  filter: {
+    ...leasedBy(lease),
+    attempt: { $ne: null },
+    "attempt.dialing_at": first ? null : { $ne: null },
+    "attempt.ringing_at": null,
+    "attempt.answered_at": null,
+  },
+  update: { $set: { "attempt.ringing_at": now, ...(first ? { "attempt.dialing_at": now } : {}) } },
+  events: [...(first ? [dialing(now, lease.claim_no, call_id)] : []), ringing(now, lease.claim_no)],
 });
 
 /** PROCESSING -> same: the sweep takes an expired lease over, so that two sweeps never work on one lead. */

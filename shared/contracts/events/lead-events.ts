@@ -88,10 +88,9 @@ export const leadEvents = {
   ),
   "lead.ringing": event(
     "lead",
-    "The carrier says that the phone rings. Not every carrier does, nor for every call; it is left out where the call was answered before the lead knew.",
+    "The carrier says that the callee's phone rings. Not every carrier does, nor for every call; it is left out where the call was answered before the lead knew, and for sessions and calls to us.",
     Type.Object({ ...LeadFacts, ...Attempt }),
     attempt,
-    false,
   ),
   "lead.answered": event(
     "lead",

@@ -11,6 +11,8 @@ export const LateFacts = {
   cost_breakdown: Type.Optional(Strict({ items: Type.Array(CostItem, { maxItems: 20 }) })),
   /** Where the recording will be; null: there will be none after all. */
   recording_url: Type.Optional(Nullable(Type.String())),
+  /** The phone of the callee rings, in the call of this name: comes in a message of its own, and is told once, before the answer alone. */
+  ringing: Type.Optional(Strict({ call_id: Type.String() })),
   /**
    * The recording is stored, under the carrier's name of its call: comes in a message of its own, is told once, and also when the next
    * attempt has begun.

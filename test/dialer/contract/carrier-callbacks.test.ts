@@ -23,6 +23,11 @@ const pass = () => clock.advance(200);
 const dial = (order: DialJob) => d.dial(order);
 const send = (raw: ReturnType<DialerStage["callback"]>) => d.stage.bus.call("dialer.carrierEvent", raw);
 const names = (order: DialJob) => d.toldOf(order).map((t) => t.what);
+const rings = (order: DialJob): unknown[] =>
+  d
+    .toldOf(order)
+    .map((t) => t.params["ringing"])
+    .filter((ring) => ring !== undefined);
 const NOTHING_MORE_MS = 150;
 const settleDown = () =>
   new Promise((resolve) => {
@@ -218,6 +223,36 @@ describe("callbacks", () => {
     });
     expect(await toldIs(d, order, "leads.settle", pass)).toMatchObject({ facts: { ended: "no_answer" } });
     await applied(order);
+  });
+  test("leads is told that the phone rings, and again until it has answered", async () => {
+    const { order, CallSid, say } = await silentCall();
+    let away = true;
+    d.script.onTold = (what) => {
+      if (what !== "leads.annotate" || !away) return;
+      away = false;
+      fail("DEPENDENCY_DOWN", "away");
+    };
+    await send(say("ringing", 1));
+    await until("the notice that is refused", () => !away || undefined);
+    expect(await d.events.countDocuments({ ref: refOf(order), applied: false })).toBe(1);
+    await until("the notice again", async () => {
+      await clock.advance(1000);
+      return rings(order).length === 2 || undefined;
+    });
+    expect(rings(order)).toEqual([{ call_id: CallSid }, { call_id: CallSid }]);
+    await applied(order);
+  });
+  test("a ring that comes after the answer, and one of a call to us, is told to nobody", async () => {
+    const { order, say } = await silentCall();
+    await send(say("in-progress", 2));
+    await callIs(d, order, "answer", (c) => c.state === "ANSWERED");
+    await send(say("ringing", 1));
+    await applied(order);
+    const inbound = await silentCall();
+    await d.calls.updateOne({ _id: refOf(inbound.order) }, { $set: { direction: "INBOUND" } });
+    await send(inbound.say("ringing", 1));
+    await applied(inbound.order);
+    expect([...rings(order), ...rings(inbound.order)]).toEqual([]);
   });
   test("leads away at the end of the call: settled when it is back, the number freed only then", async () => {
     const { order, say } = await silentCall();

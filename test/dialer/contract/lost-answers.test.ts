@@ -70,10 +70,10 @@ describe("the carrier's reply is lost", () => {
     await dial(order);
     await until("the ring", async () => (await rings(order)) === 1 || undefined);
     const call = await callIs(d, order, "adoption", (c) => c.carrier_call_id !== undefined, tick);
-    expect([call.carrier_call_id, d.dials.filter((to) => to === order.to).length]).toEqual([
-      (await d.ledger(order))[0]?.sid,
-      1,
-    ]);
+    const { sid } = (await d.ledger(order))[0]!;
+    expect([call.carrier_call_id, d.dials.filter((to) => to === order.to).length]).toEqual([sid, 1]);
+    const ringing = (): unknown => d.toldOf(order).find(({ params }) => "ringing" in params)?.params["ringing"];
+    await until("leads to be told that it rings", async () => (await tick(), ringing()));
   });
   test("never placed: looked for until hope ends, then settled as unknown; a ring that comes later is cut", async () => {
     const order = d.order("01");
