@@ -1,7 +1,7 @@
 import { benchMixed } from "./schedule/mixed-versions.ts";
 import { benchPush } from "./push/push.ts";
 import { benchSchedule } from "./schedule/schedule.ts";
-import { benchSizing } from "./sizing/sizing.ts";
+import { benchSizing } from "./needs/process-needs.ts";
 import { benchSpeech } from "./speech/speech.ts";
 import { benchSessions } from "./voice/sessions.ts";
 import { benchVoice } from "./voice/voice.ts";
