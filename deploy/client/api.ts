@@ -5271,7 +5271,7 @@ export interface components {
         readonly FollowedEvent: {
             /**
              * @description Names the place of the event in this list: what `after` or Last-Event-ID goes on behind.
-             * @example 4711
+             * @example cDNtdg
              */
             readonly cursor: string;
             readonly event: components["schemas"]["CloudEvent"];
@@ -5281,7 +5281,7 @@ export interface components {
             readonly events: readonly components["schemas"]["FollowedEvent"][];
             /**
              * @description Where to go on: as `after` of the next request, at once or later.
-             * @example 4711
+             * @example cDNtdg
              */
             readonly next_cursor: string;
             /**
@@ -5305,7 +5305,7 @@ export interface components {
             readonly events: readonly components["schemas"]["FollowedEvent"][];
             /**
              * @description Where to go on: as `after` of the next request, at once or later.
-             * @example 4711
+             * @example cDNtdg
              */
             readonly next_cursor: string;
             /**

@@ -17,7 +17,7 @@ import { carrierEventSchema } from "../../services/dialer/callbacks/carrier-even
 import { inboundCallSchema } from "../../services/dialer/inbound/inbound-calls.model.ts";
 import { spendLedgerSchema } from "../../services/dialer/spend/spend-ledgers.model.ts";
 import { erasureSchema } from "../../services/leads/erasure/erasures.model.ts";
-import { logPageSchema } from "../../services/leads/events/event-log.model.ts";
+import { logSheetSchema } from "../../services/leads/events/event-log.model.ts";
 import { leadSchema } from "../../services/leads/leads.model.ts";
 import { pushKeySchema } from "../../services/leads/push/push-keys.model.ts";
 import { legalHoldSchema } from "../../services/leads/holds/legal-holds.model.ts";
@@ -66,7 +66,7 @@ export const collections: readonly OwnedCollection[] = [
   { name: "spend_ledgers", schema: spendLedgerSchema },
   { name: "leads", schema: leadSchema, retired_indexes: ["due", "lease", "unfinished_of_template"] },
   { name: "push_keys", schema: pushKeySchema },
-  { name: "lead_events", schema: logPageSchema },
+  { name: "lead_events", schema: logSheetSchema },
   { name: "erasures", schema: erasureSchema },
   { name: "retentions", schema: retentionSchema },
   { name: "lead_counters", schema: leadCounterSchema },

@@ -6,7 +6,7 @@ import { tellOwedCallEnds } from "./attempts/owed-call-ends.ts";
 import type { LeadDeps } from "./deps.ts";
 import type { ErasurePart } from "./erasure/erasure-part.ts";
 import type { EventPart } from "./events/event-part.ts";
-import { FEED_GAP_MS } from "./events/jet-stream.ts";
+import { FORWARD_GAP_MS } from "./events/jet-stream.ts";
 import { PUBLISH_GAP_MS } from "./events/publisher.ts";
 import { enqueueOwedEvents } from "./owed-events.ts";
 import { wakeParked } from "./parked-leads.ts";
@@ -20,7 +20,7 @@ export interface Sweeps {
   webhookEvents: Loop;
   callEnds: Loop;
   events: Loop;
-  feed: Loop | null;
+  forwarder: Loop | null;
   erasures: Loop;
   retention: Loop;
   stop(): Promise<void>;
@@ -31,7 +31,7 @@ export function startSweeps(
   deps: LeadDeps & Pick<ServiceDeps, "env" | "storeClock">,
   queues: QueuesRepository,
   over: Set<string>,
-  { publisher, feed }: Pick<EventPart, "publisher" | "feed">,
+  { publisher, forwarder }: Pick<EventPart, "publisher" | "forwarder">,
   { erasures, retention }: { erasures: Pick<ErasurePart, "pass">; retention: Pick<RetentionPart, "pass"> },
 ): Sweeps {
   const { clock, env, log, storeClock } = deps;
@@ -58,7 +58,7 @@ export function startSweeps(
     events: start("events", () => publisher.pass(), PUBLISH_GAP_MS),
     erasures: start("erasures", () => erasures.pass(deps)),
     retention: start("retention", () => retention.pass(deps)),
-    feed: feed && start("jetstream", () => feed.pass(), FEED_GAP_MS),
+    forwarder: forwarder && start("jetstream", () => forwarder.pass(), FORWARD_GAP_MS),
   };
   start("lost leases", () => recoverExpiredLeases(deps));
   start("sessions", () => expireUnjoined(deps));

@@ -111,7 +111,7 @@ describe("npm start on a fresh machine", () => {
         { timeout: 60_000, cwd },
       );
       for (const type of ["lead.queued", "lead.claimed", "lead.answered"])
-        expect(followed.stdout).toMatch(new RegExp(String.raw`^id: \d+\ndata: \{.*"type":"${type}"`, "m"));
+        expect(followed.stdout).toMatch(new RegExp(String.raw`^id: [\w-]+\ndata: \{.*"type":"${type}"`, "m"));
 
       // a pipe gets no colours, and no line a whole number
       for (const not of ["\u001b[", "+14155552"]) expect(first.output()).not.toContain(not);

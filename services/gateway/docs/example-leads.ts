@@ -199,9 +199,9 @@ const FIRST_EVENT = {
 };
 const READ = { more: false, expired: false };
 /** A page of events. */
-export const EVENTS = { events: [{ cursor: "4711", event: FIRST_EVENT }], next_cursor: "4711", ...READ };
+export const EVENTS = { events: [{ cursor: "cDNtdg", event: FIRST_EVENT }], next_cursor: "cDNtdg", ...READ };
 /** A page of a lead's events. */
-export const EVENTS_OF_LEAD = { events: [{ cursor: "1", event: FIRST_EVENT }], next_cursor: "1", ...READ };
+export const EVENTS_OF_LEAD = { events: [{ cursor: "czE", event: FIRST_EVENT }], next_cursor: "czE", ...READ };
 /** Figures of a period. */
 export const SUMMARY = {
   from: "2026-11-01T00:00:00.000Z",

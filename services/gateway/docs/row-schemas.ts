@@ -131,7 +131,7 @@ const LAST_EVENT: Parameter = {
   schema: {
     type: "string",
     description: "The `id` of the last event that a stream gave; it goes on behind it, whatever `after` says.",
-    examples: ["4711"],
+    examples: ["cDNtdg"],
   },
 };
 

@@ -18,27 +18,27 @@ export interface LogEntry {
   expires_at: Date;
 }
 
-/** An event as its page keeps it: its position follows from its place in the page. */
-export type PagedEvent = Pick<LogEntry, "subject" | "seq" | "type" | "at" | "template_id" | "data">;
+/** An event as its sheet keeps it: its position follows from its place in the sheet. */
+export type SheetEvent = Pick<LogEntry, "subject" | "seq" | "type" | "at" | "template_id" | "data">;
 
-/** Events of one tenant at positions one after the other, which were written together. `_id`: the position of the first. What is in a page stays at its place. */
-export interface LogPage {
+/** Events of one tenant at positions one after the other, which were written together. `_id`: the position of the first. What is in a sheet stays at its place. */
+export interface LogSheet {
   _id: number;
   reseller_id: string;
   merchant_id: string | null;
   /** Each once. */
   lead_ids: string[];
-  events: PagedEvent[];
+  events: SheetEvent[];
   expires_at: Date;
 }
 
-/** Most events of a page: a reader of one lead's events reads the pages that hold one. */
-export const MAX_PAGE_EVENTS = 50;
+/** Most events of a sheet: a reader of one lead's events reads the sheets that hold one. */
+export const MAX_SHEET_EVENTS = 50;
 
 const Free = Schema.Types.Mixed;
 
 /** Collection `lead_events`; owner: the leads service. */
-export const logPageSchema = new Schema<LogPage>(
+export const logSheetSchema = new Schema<LogSheet>(
   {
     _id: { type: Number, required: true },
     reseller_id: { type: String, required: true },
@@ -50,7 +50,7 @@ export const logPageSchema = new Schema<LogPage>(
   SCHEMA_OPTIONS,
 );
 
-logPageSchema.index({ reseller_id: 1, _id: 1 }, { name: "of_reseller" });
-logPageSchema.index({ merchant_id: 1, _id: 1 }, { name: "of_merchant" });
-logPageSchema.index({ lead_ids: 1, _id: 1 }, { name: "of_lead" });
-logPageSchema.index({ expires_at: 1 }, { name: "expired", expireAfterSeconds: 0 });
+logSheetSchema.index({ reseller_id: 1, _id: 1 }, { name: "of_reseller" });
+logSheetSchema.index({ merchant_id: 1, _id: 1 }, { name: "of_merchant" });
+logSheetSchema.index({ lead_ids: 1, _id: 1 }, { name: "of_lead" });
+logSheetSchema.index({ expires_at: 1 }, { name: "expired", expireAfterSeconds: 0 });

@@ -2,7 +2,7 @@ import type { Model } from "mongoose";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { appendEach } from "../../../shared/database/write-batches.ts";
 import { withoutNumber } from "../../../shared/privacy/erased-text.ts";
-import { MAX_PAGE_EVENTS, type LogEntry, type LogPage } from "./event-log.model.ts";
+import { MAX_SHEET_EVENTS, type LogEntry, type LogSheet } from "./event-log.model.ts";
 
 /** Reads and writes of the log of events. */
 export interface EventLog {
@@ -25,11 +25,11 @@ export interface EventLog {
   erase(lead_id: string, e164: string): Promise<number>;
 }
 
-/** Pages of one read. */
-const PAGES_PER_READ = 20;
+/** Sheets of one read. */
+const SHEETS_PER_READ = 20;
 
-/** The events of a page with their positions. */
-const entriesOf = ({ _id: first, reseller_id, merchant_id, events, expires_at }: LogPage): LogEntry[] =>
+/** The events of a sheet with their positions. */
+const entriesOf = ({ _id: first, reseller_id, merchant_id, events, expires_at }: LogSheet): LogEntry[] =>
   events.map((event, i) => ({
     _id: `${event.subject}.${event.seq}`,
     position: first + i,
@@ -39,32 +39,32 @@ const entriesOf = ({ _id: first, reseller_id, merchant_id, events, expires_at }:
     expires_at,
   }));
 
-/** Whether an event may stand on the page behind those that are there. */
-const fits = (page: LogPage, { position, reseller_id, merchant_id }: LogEntry): boolean =>
-  page.events.length < MAX_PAGE_EVENTS &&
-  position === page._id + page.events.length &&
-  reseller_id === page.reseller_id &&
-  merchant_id === page.merchant_id;
+/** Whether an event may stand on the sheet behind those that are there. */
+const fits = (sheet: LogSheet, { position, reseller_id, merchant_id }: LogEntry): boolean =>
+  sheet.events.length < MAX_SHEET_EVENTS &&
+  position === sheet._id + sheet.events.length &&
+  reseller_id === sheet.reseller_id &&
+  merchant_id === sheet.merchant_id;
 
-/** Entries as pages, in their order. */
-function pagesOf(entries: readonly LogEntry[]): LogPage[] {
-  const pages: LogPage[] = [];
+/** Entries as sheets, in their order. */
+function sheetsOf(entries: readonly LogEntry[]): LogSheet[] {
+  const sheets: LogSheet[] = [];
   for (const entry of entries) {
     const { position, subject, seq, type, at, reseller_id, merchant_id, template_id, data, expires_at } = entry;
-    let page = pages.at(-1);
-    if (page === undefined || !fits(page, entry)) {
-      page = { _id: position, reseller_id, merchant_id, lead_ids: [], events: [], expires_at };
-      pages.push(page);
+    let sheet = sheets.at(-1);
+    if (sheet === undefined || !fits(sheet, entry)) {
+      sheet = { _id: position, reseller_id, merchant_id, lead_ids: [], events: [], expires_at };
+      sheets.push(sheet);
     }
-    page.events.push({ subject, seq, type, at, template_id, data });
-    if (!page.lead_ids.includes(subject)) page.lead_ids.push(subject);
+    sheet.events.push({ subject, seq, type, at, template_id, data });
+    if (!sheet.lead_ids.includes(subject)) sheet.lead_ids.push(subject);
   }
-  return pages;
+  return sheets;
 }
 
-/** The updates by which a number is taken from the events of a lead on a page, and how many had it. */
+/** The updates by which a number is taken from the events of a lead on a sheet, and how many had it. */
 function withoutPerson(
-  { events }: LogPage,
+  { events }: LogSheet,
   lead_id: string,
   e164: string,
 ): { set: Record<string, unknown>; n: number } {
@@ -81,40 +81,41 @@ function withoutPerson(
 }
 
 /** Reads by position. */
-function byPosition(model: Model<LogPage>): Pick<EventLog, "last" | "first" | "between"> {
-  const edge = (direction: 1 | -1) => model.findOne().sort({ _id: direction }).lean<LogPage>();
-  /** The page of the scope that begins at or before a position, and may reach behind it. */
+function byPosition(model: Model<LogSheet>): Pick<EventLog, "last" | "first" | "between"> {
+  const edge = (direction: 1 | -1) => model.findOne().sort({ _id: direction }).lean<LogSheet>();
+  /** The sheet of the scope that begins at or before a position, and may reach behind it. */
   const around = (scope: Scope, position: number) =>
     model
-      .findOne({ ...within(scope), _id: { $gt: position - MAX_PAGE_EVENTS, $lte: position } })
+      .findOne({ ...within(scope), _id: { $gt: position - MAX_SHEET_EVENTS, $lte: position } })
       .sort({ _id: -1 })
-      .lean<LogPage>();
+      .lean<LogSheet>();
   const behind = (scope: Scope, position: number, to: number) =>
     model
       .find({ ...within(scope), _id: { $gt: position, $lte: to } })
       .sort({ _id: 1 })
-      .limit(PAGES_PER_READ)
-      .lean<LogPage[]>();
+      .limit(SHEETS_PER_READ)
+      .lean<LogSheet[]>();
   return {
     async last() {
-      const page = await edge(-1);
-      return page === null ? 0 : page._id + page.events.length - 1;
+      const sheet = await edge(-1);
+      return sheet === null ? 0 : sheet._id + sheet.events.length - 1;
     },
-    first: async () => (await model.findOne({}, { _id: 1 }).sort({ _id: 1 }).lean<Pick<LogPage, "_id">>())?._id ?? null,
+    first: async () =>
+      (await model.findOne({}, { _id: 1 }).sort({ _id: 1 }).lean<Pick<LogSheet, "_id">>())?._id ?? null,
     async between(scope, after, to, limit) {
       const found: LogEntry[] = [];
-      const add = (pages: readonly LogPage[]): void => {
-        const entries = pages.flatMap(entriesOf);
+      const add = (sheets: readonly LogSheet[]): void => {
+        const entries = sheets.flatMap(entriesOf);
         found.push(...entries.filter(({ position }) => position > after && position <= to));
       };
-      let pages = await behind(scope, after, to);
-      // who stopped in the middle of a page reads it again
-      const left = pages[0]?._id === after + 1 ? null : await around(scope, after);
+      let sheets = await behind(scope, after, to);
+      // who stopped in the middle of a sheet reads it again
+      const left = sheets[0]?._id === after + 1 ? null : await around(scope, after);
       if (left !== null) add([left]);
-      add(pages);
-      while (found.length < limit && pages.length === PAGES_PER_READ) {
-        pages = await behind(scope, pages.at(-1)?._id ?? to, to);
-        add(pages);
+      add(sheets);
+      while (found.length < limit && sheets.length === SHEETS_PER_READ) {
+        sheets = await behind(scope, sheets.at(-1)?._id ?? to, to);
+        add(sheets);
       }
       return found.slice(0, limit);
     },
@@ -122,37 +123,37 @@ function byPosition(model: Model<LogPage>): Pick<EventLog, "last" | "first" | "b
 }
 
 /** The log over its model. */
-export const eventLog = (model: Model<LogPage>): EventLog => ({
+export const eventLog = (model: Model<LogSheet>): EventLog => ({
   ...byPosition(model),
   async known(lead_ids) {
-    const pages = await model
+    const sheets = await model
       .find({ lead_ids: { $in: [...lead_ids] } }, { "events.subject": 1, "events.seq": 1 })
       .lean<{ events: Pick<LogEntry, "subject" | "seq">[] }[]>();
     const asked = new Set(lead_ids);
     const known = new Map<string, number>();
-    for (const { subject, seq } of pages.flatMap(({ events }) => events))
+    for (const { subject, seq } of sheets.flatMap(({ events }) => events))
       if (asked.has(subject)) known.set(subject, Math.max(seq, known.get(subject) ?? 0));
     return known;
   },
-  append: (entries) => appendEach(model, pagesOf(entries)),
+  append: (entries) => appendEach(model, sheetsOf(entries)),
   async ofLead(lead_id, after, limit, last) {
-    // each page has one of its events at least: those behind `after` are on so many last ones, and on so many first ones
+    // each sheet has one of its events at least: those behind `after` are on so many last ones, and on so many first ones
     const [behind, upTo] = [last - after, after + limit];
     if (behind <= 0) return [];
     const direction = behind < upTo ? -1 : 1;
-    const pages = await model
+    const sheets = await model
       .find({ lead_ids: lead_id })
       .sort({ _id: direction })
       .limit(Math.min(behind, upTo))
-      .lean<LogPage[]>();
-    const entries = pages.flatMap(entriesOf).filter(({ subject, seq }) => subject === lead_id && seq > after);
+      .lean<LogSheet[]>();
+    const entries = sheets.flatMap(entriesOf).filter(({ subject, seq }) => subject === lead_id && seq > after);
     return entries.sort((a, b) => a.seq - b.seq).slice(0, limit);
   },
   async erase(lead_id, e164) {
     let erased = 0;
-    for (const page of await model.find({ lead_ids: lead_id }).lean<LogPage[]>()) {
-      const { set, n } = withoutPerson(page, lead_id, e164);
-      if (n > 0) await model.updateOne({ _id: page._id }, { $set: set });
+    for (const sheet of await model.find({ lead_ids: lead_id }).lean<LogSheet[]>()) {
+      const { set, n } = withoutPerson(sheet, lead_id, e164);
+      if (n > 0) await model.updateOne({ _id: sheet._id }, { $set: set });
       erased += n;
     }
     return erased;

@@ -4,24 +4,24 @@ import type { Handlers, Implementation, ServiceDeps } from "../../../shared/bus/
 import type { Loop } from "../../../shared/time/loop.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
-import { logPageSchema } from "./event-log.model.ts";
+import { logSheetSchema } from "./event-log.model.ts";
 import { eventLog, type EventLog } from "./event-log.repository.ts";
 import { eventsAfter, eventsOf, listEvents } from "./event-queries.ts";
-import { createFeed, type Feed } from "./jet-stream.ts";
+import { createForwarder, type Forwarder } from "./jet-stream.ts";
 import { outboxRepository } from "./outbox.repository.ts";
 import { createPublisher, type Publisher } from "./publisher.ts";
 
-/** The loops of the publisher and of the feed, which run once the service has started. */
+/** The loops of the publisher and of the forwarder, which run once the service has started. */
 interface Passes {
   events: Pick<Loop, "nudge">;
-  feed: Pick<Loop, "nudge"> | null;
+  forwarder: Pick<Loop, "nudge"> | null;
 }
 
 /** What the leads service does with events. */
 export interface EventPart {
   publisher: Publisher;
   /** Passes events on to JetStream; null: this deployment has none. */
-  feed: Feed | null;
+  forwarder: Forwarder | null;
   events: EventLog;
   cursors: EventCursors;
   actions(leads: LeadsRepository): Handlers<"leads", "events" | "listEvents" | "eventsAfter">;
@@ -36,13 +36,14 @@ export interface EventPart {
 /** The log of events with its publisher, over the collection of leads. */
 export function eventPart(service: ServiceDeps, model: Model<LeadDoc>): EventPart {
   const store = service.store();
-  const events = eventLog(store.model("lead_events", logPageSchema));
+  const events = eventLog(store.model("lead_events", logSheetSchema));
   const cursors = eventCursors(store.model("event_cursors", eventCursorSchema));
-  const feed = service.env.CALLAGENT_EVENTS === "jetstream" ? createFeed({ ...service, events, cursors }) : null;
+  const forwarder =
+    service.env.CALLAGENT_EVENTS === "jetstream" ? createForwarder({ ...service, events, cursors }) : null;
   const publisher = createPublisher({ ...service, events, cursors, leads: outboxRepository(model) });
   return {
     publisher,
-    feed,
+    forwarder,
     events,
     cursors,
     actions: (leads) => ({
@@ -55,7 +56,7 @@ export function eventPart(service: ServiceDeps, model: Model<LeadDoc>): EventPar
       passes?.events.nudge();
     },
     hears: (passes) => ({
-      "events.published": () => passes()?.feed?.nudge(),
+      "events.published": () => passes()?.forwarder?.nudge(),
       "events.owed": ({ lead_ids }) => {
         publisher.told(lead_ids);
         passes()?.events.nudge();
@@ -63,7 +64,7 @@ export function eventPart(service: ServiceDeps, model: Model<LeadDoc>): EventPar
     }),
     async stop() {
       await publisher.leave();
-      await feed?.stop();
+      await forwarder?.stop();
     },
   };
 }

@@ -14,37 +14,44 @@ export interface EventQueryDeps {
 }
 type Page = ResultOf<"leads.eventsAfter">;
 
-const CURSOR = /^(?:0|[1-9][0-9]{0,14})$/;
+/** What the cursors of a list begin with, so that none is taken for one of the other: `log` has positions in it, `lead` numbers of a lead's events. */
+const LISTS = { log: "p", lead: "s" } as const;
+type List = keyof typeof LISTS;
+const DIGITS = 36;
 
-/** The number that a cursor stands for. VALIDATION_FAILED. */
-function numberOf(cursor: string): number {
-  return CURSOR.test(cursor)
-    ? Number(cursor)
+/** A number as a word that means nothing to who reads on by it (base64url). */
+const cursorOf = (list: List, n: number): string =>
+  Buffer.from(`${LISTS[list]}${n.toString(DIGITS)}`, "utf8").toString("base64url");
+
+/** The number that a cursor stands for; 0 where there is none. VALIDATION_FAILED. */
+function numberOf(list: List, cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  const n = Number.parseInt(Buffer.from(cursor, "base64url").toString("utf8").slice(1), DIGITS);
+  return Number.isSafeInteger(n) && cursorOf(list, n) === cursor
+    ? n
     : fail(
         "VALIDATION_FAILED",
-        "The cursor is not one this service gave out; leave it out to begin with the oldest event.",
-        {
-          errors: [{ path: "after", message: "is not a cursor of this list" }],
-        },
+        "The cursor is not one this list gave out; leave it out to begin with the oldest event.",
+        { errors: [{ path: "after", message: "is not a cursor of this list" }] },
       );
 }
 
 /** GET /leads/{lead_id}/events. LEAD_NOT_FOUND, VALIDATION_FAILED. */
 export async function eventsOf(
   { leads, events }: EventQueryDeps,
-  { by, lead_id, after = "0", limit = DEFAULT_PAGE }: ParamsOf<"leads.events">,
+  { by, lead_id, after, limit = DEFAULT_PAGE }: ParamsOf<"leads.events">,
 ): Promise<ResultOf<"leads.events">> {
-  const from = numberOf(after);
+  const from = numberOf("lead", after);
   const { _id, event_seq = 0 } = await leadFor({ leads }, by, lead_id);
   const found = (await events.ofLead(_id, from, limit + 1, event_seq)).map((entry) => ({
-    cursor: String(entry.seq),
+    cursor: cursorOf("lead", entry.seq),
     event: toCloudEvent(entry),
   }));
   const shown = fitting(found.slice(0, limit));
   return {
     lead_id: _id,
     events: shown,
-    next_cursor: shown.at(-1)?.cursor ?? after,
+    next_cursor: shown.at(-1)?.cursor ?? cursorOf("lead", from),
     more: found.length > shown.length,
     expired: (shown[0]?.event.seq ?? from + 1) > from + 1,
   };
@@ -70,15 +77,16 @@ async function page(events: EventLog, scope: Scope, after: number | null, limit:
 /** GET /events: of the asker's scope. VALIDATION_FAILED. */
 export async function listEvents(
   { events }: Pick<EventQueryDeps, "events">,
-  { by, after = "0", limit = DEFAULT_PAGE }: ParamsOf<"leads.listEvents">,
+  { by, after, limit = DEFAULT_PAGE }: ParamsOf<"leads.listEvents">,
 ): Promise<ResultOf<"leads.listEvents">> {
-  const { events: found, next, more, expired } = await page(events, scopeOf(by), numberOf(after), limit);
+  const from = numberOf("log", after);
+  const { events: found, next, more, expired } = await page(events, scopeOf(by), from, limit);
   return {
-    events: found.map(({ position, event }) => ({ cursor: String(position), event })),
-    next_cursor: String(next),
+    events: found.map(({ position, event }) => ({ cursor: cursorOf("log", position), event })),
+    next_cursor: cursorOf("log", next),
     more,
     // who begins with the oldest has missed none
-    expired: expired && numberOf(after) > 0,
+    expired: expired && from > 0,
   };
 }
 

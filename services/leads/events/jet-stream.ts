@@ -32,7 +32,7 @@ import { toCloudEvent } from "./published-event.ts";
 /** Events that are passed on in one pass. */
 const BATCH = 200;
 /** Passes begin at least this far apart. */
-export const FEED_GAP_MS = 20;
+export const FORWARD_GAP_MS = 20;
 /** A server that does not answer within this is asked again at the next pass. */
 const ANSWER_MS = 5000;
 /** The server knows the ids of the messages of so long, and takes none of them twice. */
@@ -44,12 +44,12 @@ const POSITION = "callagent-position";
 const NOT_THERE = 404;
 
 /** What passing events on needs. */
-export interface FeedDeps extends OwnerDeps, Pick<ServiceDeps, "env"> {
+export interface ForwarderDeps extends OwnerDeps, Pick<ServiceDeps, "env"> {
   events: EventLog;
 }
 
 /** Passes the log on to a stream of the NATS server. */
-export interface Feed {
+export interface Forwarder {
   /** One pass. True when there were as many events as one pass takes. */
   pass(): Promise<boolean>;
   stop(): Promise<void>;
@@ -69,7 +69,7 @@ const isNotThere = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "code" in error && String(error.code) === String(NOT_THERE);
 
 /** Makes the stream with its limits, or sets its limits; what else its operators set stays. */
-async function prepareStream(manager: JetStreamManager, env: FeedDeps["env"]): Promise<number> {
+async function prepareStream(manager: JetStreamManager, env: ForwarderDeps["env"]): Promise<number> {
   const limits = {
     subjects: [STREAM_SUBJECTS],
     max_age: nanos(env.EVENTS_RETENTION_DAYS * SECONDS_PER_DAY * MS_PER_SECOND),
@@ -147,7 +147,7 @@ function send({ stream }: Open, entry: LogEntry, after: number): Promise<unknown
 }
 
 /** A connection to the server, whose stream is ready. */
-async function connected({ env, events }: Pick<FeedDeps, "env" | "events">): Promise<Open> {
+async function connected({ env, events }: Pick<ForwarderDeps, "env" | "events">): Promise<Open> {
   const connection = await connect({
     ...natsOptions(env),
     name: "callagent events",
@@ -173,7 +173,7 @@ async function connected({ env, events }: Pick<FeedDeps, "env" | "events">): Pro
  * The log as a stream of JetStream, by one process at a time. Each message names the one before it, so that of two processes one is refused and none comes
  * out of order; where the stream ends says where to go on, so that none is missing or there twice, whoever died.
  */
-export function createFeed(deps: FeedDeps): Feed {
+export function createForwarder(deps: ForwarderDeps): Forwarder {
   const { events } = deps;
   let open: Open | null = null;
   const close = async (): Promise<void> => {
@@ -183,7 +183,7 @@ export function createFeed(deps: FeedDeps): Feed {
   };
   const owner = cursorOwner(deps, { area: "events", name: "jetstream" });
 
-  async function feed(at: Open): Promise<boolean> {
+  async function forward(at: Open): Promise<boolean> {
     const after = at.position ?? owner.position();
     const found = await events.between(WHOLE_SCOPE, after, Number.MAX_SAFE_INTEGER, BATCH);
     await Promise.all(found.map((entry, i) => send(at, entry, at.sequence + i)));
@@ -204,7 +204,7 @@ export function createFeed(deps: FeedDeps): Feed {
       if (open?.connection.isClosed() === true) open = null;
       open ??= await connected(deps);
       try {
-        return await feed(open);
+        return await forward(open);
       } catch (error) {
         // what of the batch is in the stream is looked up again
         await close();

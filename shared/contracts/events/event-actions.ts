@@ -9,7 +9,7 @@ export const MAX_EVENTS_PAGE = 500;
 export const MAX_LEADS_OWED = 1000;
 /** Most resellers that one hint names. */
 export const MAX_RESELLERS_TOLD = 50;
-/** Longest cursor of events: a decimal number. */
+/** Longest cursor of events. */
 const MAX_CURSOR = 16;
 
 const Limit = Type.Optional(
@@ -19,7 +19,7 @@ const After = Type.Optional(
   described(
     "The cursor of the last event that was read, or next_cursor of the last page; without it the answer begins with the oldest event that is kept.",
     Text(MAX_CURSOR),
-    { example: "4711" },
+    { example: "cDNtdg" },
   ),
 );
 const Cursor = UpTo(MAX_CURSOR);
@@ -34,7 +34,7 @@ const Followed = {
           cursor: described(
             "Names the place of the event in this list: what `after` or Last-Event-ID goes on behind.",
             Cursor,
-            { example: "4711" },
+            { example: "cDNtdg" },
           ),
           event: CloudEvent,
         }),
@@ -42,7 +42,7 @@ const Followed = {
     ),
   ),
   next_cursor: described("Where to go on: as `after` of the next request, at once or later.", Cursor, {
-    example: "4711",
+    example: "cDNtdg",
   }),
   more: described("Whether there are further events now.", Type.Boolean()),
   expired: described("Whether events behind `after` are no longer kept, and so were missed.", Type.Boolean()),
@@ -52,7 +52,7 @@ const Position = Type.Integer({ minimum: 0 });
 
 /** The actions of the leads service by which events are read. */
 export const eventActions = {
-  /** Events of a lead in their order, as far back as the log goes; a cursor is the number of an event. LEAD_NOT_FOUND, VALIDATION_FAILED. */
+  /** Events of a lead in their order, as far back as the log goes; a cursor is a word of this list. LEAD_NOT_FOUND, VALIDATION_FAILED. */
   events: action(
     Strict({ by: By, lead_id: LeadId, after: After, limit: Limit }),
     Type.Object({ lead_id: LeadId, ...Followed }),
@@ -60,7 +60,7 @@ export const eventActions = {
       since: "0.3.0",
     },
   ),
-  /** Events of the asker's scope in the order of the log; a cursor is a position. VALIDATION_FAILED. */
+  /** Events of the asker's scope in the order of the log; a cursor is a word of this list. VALIDATION_FAILED. */
   listEvents: action(Strict({ by: By, after: After, limit: Limit }), Type.Object(Followed), { since: "0.3.0" }),
   /**
    * Internal, read only: events of all, or of a tenant, behind a position; `after` null: none, but where the log ends. `next`: the position up to which

@@ -16,7 +16,7 @@ const CLI = process.env["NATS_CLI"] ?? "";
 let stage: ReaderStage;
 beforeAll(async () => {
   stage = await readerStage();
-  await stage.feed("all,acme=acme-id");
+  await stage.forward("all,acme=acme-id");
 });
 afterAll(() => stage.stop());
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { connect, nanos, type JsMsg } from "nats";
 import { pino } from "pino";
 import { eventCursors, eventCursorSchema } from "../../../shared/database/event-cursor.ts";
-import { logPageSchema, type LogEntry } from "../../../services/leads/events/event-log.model.ts";
+import { logSheetSchema, type LogEntry } from "../../../services/leads/events/event-log.model.ts";
 import { eventLog, type EventLog } from "../../../services/leads/events/event-log.repository.ts";
-import { createFeed, type Feed } from "../../../services/leads/events/jet-stream.ts";
+import { createForwarder, type Forwarder } from "../../../services/leads/events/jet-stream.ts";
 import { permissionsOf } from "../../../shared/bus/nats-permissions.ts";
 import { EVENT_STREAM, subjectOf, tokenOf } from "../../../shared/contracts/events/event-subjects.ts";
 import { CloudEvent } from "../../../shared/contracts/events/event-type.ts";
@@ -28,7 +28,7 @@ let store: ReturnType<typeof openStore>;
 let log: EventLog;
 let position = 0;
 const clock = virtualClock();
-const feeds: Feed[] = [];
+const forwarders: Forwarder[] = [];
 
 beforeAll(async () => {
   const { publish, subscribe } = permissionsOf("leads", "callagent");
@@ -45,12 +45,12 @@ authorization { users: [
   nats = await startNats({ config });
   database = await freshDatabase();
   store = openStore(database.uri);
-  log = eventLog(store.model("lead_events", logPageSchema));
+  log = eventLog(store.model("lead_events", logSheetSchema));
   store.model("event_cursors", eventCursorSchema);
   await store.open();
 });
 afterAll(async () => {
-  await Promise.all(feeds.map((feed) => feed.stop()));
+  await Promise.all(forwarders.map((forwarder) => forwarder.stop()));
   await store.close();
   await database.drop();
   await nats.stop();
@@ -60,9 +60,9 @@ afterAll(async () => {
 const urlOf = (user: string): string => nats.url.replace("//", `//${user}:secret@`);
 
 /** A process that passes events on. `silent`: it renews no lease. */
-function feedOf(nodeId: string, { silent = false, events = log, days = 7 } = {}): Feed {
+function forwarderOf(nodeId: string, { silent = false, events = log, days = 7 } = {}): Forwarder {
   const cursors = eventCursors(store.model("event_cursors", eventCursorSchema));
-  const feed = createFeed({
+  const forwarder = createForwarder({
     clock,
     nodeId,
     log: pino({ level: "silent" }),
@@ -70,8 +70,8 @@ function feedOf(nodeId: string, { silent = false, events = log, days = 7 } = {})
     cursors: { ...cursors, ...(silent ? { renew: () => Promise.reject(new Error("silent")) } : {}) },
     events,
   });
-  feeds.push(feed);
-  return feed;
+  forwarders.push(forwarder);
+  return forwarder;
 }
 
 /** Further events in the log. */
@@ -129,7 +129,7 @@ const expectWhole = async (): Promise<void> =>
 test("events come into the stream once, in order, under the subject of their tenant, as CloudEvents with their ids", async () => {
   await logged(3);
   await logged(1, { reseller_id: "r.1 *", merchant_id: null, type: "lead.finished" });
-  expect(await feedOf("a").pass()).toBe(false);
+  expect(await forwarderOf("a").pass()).toBe(false);
   await expectWhole();
   const all = await streamed();
   expect(all.map(({ subject }) => subject)).toEqual([
@@ -143,8 +143,8 @@ test("events come into the stream once, in order, under the subject of their ten
 });
 
 test("the stream has its limits, and follows them when they are changed", async () => {
-  await feeds[0]?.stop();
-  await feedOf("limits", { days: 3 }).pass();
+  await forwarders[0]?.stop();
+  await forwarderOf("limits", { days: 3 }).pass();
   const connection = await connect({ servers: nats.url, user: "root", pass: "secret" });
   const { config: made } = await (await connection.jetstreamManager()).streams.info(EVENT_STREAM);
   await connection.close();
@@ -155,23 +155,23 @@ test("the stream has its limits, and follows them when they are changed", async 
     discard: "old",
     storage: "file",
   });
-  await feeds.at(-1)?.stop();
+  await forwarders.at(-1)?.stop();
 });
 
 test("a process that takes over goes on where the stream ends, whatever its predecessor had written down", async () => {
-  const dying = feedOf("b", { silent: true });
+  const dying = forwarderOf("b", { silent: true });
   await logged(5);
   await dying.pass();
   await logged(2);
   await clock.advance(LEASE_MS + 1);
-  await feedOf("c").pass();
+  await forwarderOf("c").pass();
   await expectWhole();
 });
 
 test("one that wakes up after another has taken its place puts nothing into the stream twice or out of order", async () => {
-  await feeds.at(-1)?.stop();
-  const other = feedOf("e");
-  const stood = feedOf("d", {
+  await forwarders.at(-1)?.stop();
+  const other = forwarderOf("e");
+  const stood = forwarderOf("d", {
     silent: true,
     events: {
       ...log,
@@ -191,12 +191,12 @@ test("one that wakes up after another has taken its place puts nothing into the 
 });
 
 test("a server that was away is followed again, and has all", async () => {
-  const feed = feeds.at(-2);
+  const forwarder = forwarders.at(-2);
   await logged(1);
   await nats.stop();
-  await expect(feed?.pass()).rejects.toThrow();
+  await expect(forwarder?.pass()).rejects.toThrow();
   nats = await startNats({ config, port: nats.port });
-  await feed?.pass();
+  await forwarder?.pass();
   await expectWhole();
 });
 

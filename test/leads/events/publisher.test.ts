@@ -122,7 +122,7 @@ test("positions go on where they were when the log has expired", async () => {
   await at.push();
   await one.pass();
   await one.leave();
-  await at.pages.deleteMany({});
+  await at.sheets.deleteMany({});
   await at.push();
   await at.publisher("b").pass();
   expect((await at.logged()).map(({ position }) => position)).toEqual([2]);

@@ -44,7 +44,7 @@ describe("readers of the stream, at a real nats-server with the users that nats:
   let stage: ReaderStage;
   beforeAll(async () => {
     stage = await readerStage();
-    await stage.feed("all, acme=acme-id");
+    await stage.forward("all, acme=acme-id");
   });
   afterAll(() => stage.stop());
 
@@ -66,7 +66,7 @@ describe("readers of the stream, at a real nats-server with the users that nats:
     expect(await read(2)).toEqual(["lead.queued order-0", "lead.queued order-2"]);
     const [last] = await stage.log.ofLead("lead-2", 0, 1, 1);
     await stage.log.append([{ ...last!, _id: "lead-2.2", seq: 2, position: 5, type: "lead.claimed" }]);
-    await stage.feed("all, acme=acme-id");
+    await stage.forward("all, acme=acme-id");
     expect(await read(1)).toEqual(["lead.claimed order-2"]);
   });
 
@@ -108,7 +108,7 @@ describe("readers of the stream, at a real nats-server with the users that nats:
   });
 
   test("what a reader reads follows EVENTS_READERS", async () => {
-    await stage.feed("all, acme=other-id");
+    await stage.forward("all, acme=other-id");
     const consumer = await (
       await stage.connectAs("acme")
     )

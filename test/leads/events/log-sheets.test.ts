@@ -1,4 +1,4 @@
-import { MAX_PAGE_EVENTS } from "../../../services/leads/events/event-log.model.ts";
+import { MAX_SHEET_EVENTS } from "../../../services/leads/events/event-log.model.ts";
 import { placed, type Placeless } from "../../../services/leads/events/published-event.ts";
 import { WHOLE_SCOPE } from "../../../shared/contracts/records/identity.ts";
 import { publisherStage, type PublisherStage } from "../fixtures/publisher-stage.ts";
@@ -32,11 +32,11 @@ const idsOf = (entries: readonly { _id: string }[]): string[] => entries.map(({ 
 test("events of a tenant that are published together share documents, of fifty at most, and each has its place", async () => {
   await written(leads(0, 60).flatMap((lead, i) => eventOf(lead, 1, i % 2 === 0 ? "m" : null)));
   await written(leads(0, 120).map((lead) => eventOf(lead, 2)));
-  expect((await at.pages.find({}).sort({ _id: 1 }).lean()).map(({ events }) => events.length)).toEqual([
+  expect((await at.sheets.find({}).sort({ _id: 1 }).lean()).map(({ events }) => events.length)).toEqual([
     30,
     30,
-    MAX_PAGE_EVENTS,
-    MAX_PAGE_EVENTS,
+    MAX_SHEET_EVENTS,
+    MAX_SHEET_EVENTS,
     20,
   ]);
   expect((await at.logged()).map(({ position }) => position)).toEqual(Array.from({ length: 180 }, (_, i) => i + 1));
@@ -45,7 +45,7 @@ test("events of a tenant that are published together share documents, of fifty a
   expect(await at.log.between({ reseller_id: "r", merchant_id: "other" }, 0, ALL, 500)).toEqual([]);
 });
 
-test("a reader that stops in the middle of a page goes on there, whatever it reads at a time", async () => {
+test("a reader that stops in the middle of a sheet goes on there, whatever it reads at a time", async () => {
   for (let i = 0; i < 25; i++) await written(leads(i, 3).map((lead) => eventOf(lead, 1, i % 3 === 0 ? "n" : "m")));
   const scopes = [WHOLE_SCOPE, { reseller_id: "r", merchant_id: "n" }];
   for (const scope of scopes)
@@ -75,7 +75,7 @@ test("the events of one lead are found among those of others, behind any number"
   expect([...(await at.log.known(["lead", "nobody"]))]).toEqual([["lead", 30]]);
 });
 
-test("a number is taken from the events of its lead, and from no other's on the same page", async () => {
+test("a number is taken from the events of its lead, and from no other's on the same sheet", async () => {
   await written([eventOf("+14155550123", 1), eventOf("lead", 1), eventOf("+14155550123", 2)]);
   expect(await at.log.erase("+14155550123", "+14155550123")).toBe(2);
   const phones = (await at.logged()).map(({ data }) => data["phone_number"]);
