@@ -33,7 +33,11 @@ export const BENCH = command({
     told: { kind: "flag", about: "speech: the recogniser makes no errors, as it is told what callers say" },
     phantom: { kind: "flag", about: "speech: the recogniser writes words for sound without any" },
     pitch: { kind: "flag", about: "speech: voices are told by their pitch, not by the model" },
-    tree: { kind: "text", value: "folder", about: "speech: another version's folder, whose service runs" },
+    tree: {
+      kind: "text",
+      value: "folder",
+      about: "speech: another version's folder, whose service runs; schedule: … beside this one",
+    },
   },
   notes: "Parts: voice: rows, load; schedule: rate, parked, killed, equal; speech: conditions, or groups of them.",
 });

@@ -45,6 +45,8 @@ const SLOTS_PER_NUMBER = 50;
 const SEED_BATCH = 1000;
 const SEEDS_AT_ONCE = 4;
 const ERRORS_SHOWN = 5;
+/** Callees that leads are for in turn: one who is in a call is not called by the same merchant again. */
+const CALLEES = 400_000;
 
 let numbers = 0;
 const nextNumber = (): string => `+1415555${String(1000 + numbers++).padStart(4, "0")}`;
@@ -156,7 +158,7 @@ export async function startWorld({
 /** A lead as the leads service writes it at a push, due when it is said. */
 export function leadOf({ reseller_id, merchant_id }: Tenant, template_id: string, due_at: Date, n: number): LeadDoc {
   const now = new Date();
-  const phone_number = `+1415${String(5_560_000 + (n % 9999)).padStart(7, "0")}`;
+  const phone_number = `+1415${String(5_560_000 + (n % CALLEES)).padStart(7, "0")}`;
   return {
     _id: randomUUID(),
     reseller_id,
@@ -196,13 +198,13 @@ export function leadOf({ reseller_id, merchant_id }: Tenant, template_id: string
   };
 }
 
-/** Writes `count` leads straight into the database, spread over the tenant's queues; what was written, when `keep`. */
+/** Writes `count` leads straight into the database, spread over the tenant's queues, for the callees from number `first` on; what was written, when `keep`. */
 export async function seedLeads(
   { leads }: World,
   tenant: Tenant,
   count: number,
   dueOf: (n: number) => Date,
-  keep = true,
+  { keep = true, first = 0 } = {},
 ): Promise<Map<string, number>> {
   const due = new Map<string, number>();
   let next = 0;
@@ -215,7 +217,7 @@ export async function seedLeads(
             tenant,
             tenant.queues[(from + i) % tenant.queues.length]?.template_id ?? "",
             dueOf(from + i),
-            from + i,
+            first + from + i,
           ),
         );
         if (keep) for (const doc of docs) due.set(doc._id, doc.due_at?.getTime() ?? 0);

@@ -126,7 +126,9 @@ async function claims(
     tenant.queues.filter((__, q) => q % SCHEDULERS === i).map((q) => q.template_id),
   );
   for (let i = 0; i <= o.rounds; i++) {
-    await seedLeads(own, tenant, o.leads, () => new Date(Date.now() - 1000), false);
+    // what was claimed stays in its call here, so that each round is for callees of its own
+    const callees = { keep: false, first: i * o.leads };
+    await seedLeads(own, tenant, o.leads, () => new Date(Date.now() - 1000), callees);
     const calls = createCalls(model as never, () => "");
     const used = (): number => ownProcessor() + processorOf(world.stack.children.get("store")?.pid());
     const [began, before] = [performance.now(), used()];

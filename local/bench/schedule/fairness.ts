@@ -24,7 +24,7 @@ const wait = (ms: number): Promise<void> =>
 /** Row "quiet tenant": one lead a second beside a tenant whose whole backlog may be called now. */
 export async function benchQuiet({ world, closed, parked }: Parked, o: FairOptions): Promise<void> {
   const quiet = await world.tenant(1, QUIET_SLOTS);
-  await seedLeads(world, closed, Math.floor(parked / 2), () => new Date(Date.now() - 1000), false);
+  await seedLeads(world, closed, Math.floor(parked / 2), () => new Date(Date.now() - 1000), { keep: false });
   await Promise.all(
     closed.queues.map((q) =>
       world.client.ask("PUT", "/configurations/{config_id}", {

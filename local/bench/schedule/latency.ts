@@ -38,9 +38,9 @@ export interface Parked {
   parked: number;
 }
 
-/** Makes one. The closed window can be opened for another row. */
-export async function parkedWorld(parked: number, env: Record<string, string> = {}): Promise<Parked> {
-  const world = await startWorld({ env });
+/** Makes one, whose services are those of `tree`; absent: of this one. The closed window can be opened for another row. */
+export async function parkedWorld(parked: number, env: Record<string, string> = {}, tree?: string): Promise<Parked> {
+  const world = await startWorld({ env, ...(tree === undefined ? {} : { treeOf: () => tree }) });
   const busy = await world.tenant(BUSY_QUEUES, SLOTS);
   const closed = await world.tenant(PARKED_QUEUES, CLOSED_SLOTS, {
     call_start_time: hhmm(Date.now() + 10 * HOUR_MS),
@@ -48,13 +48,15 @@ export async function parkedWorld(parked: number, env: Record<string, string> = 
   });
   const began = performance.now();
   const tomorrow = Date.now() + A_DAY_MS;
-  await seedLeads(world, closed, Math.ceil(parked / 2), (n) => new Date(Date.now() - HOUR_MS + (n % HOUR_MS)), false);
+  await seedLeads(world, closed, Math.ceil(parked / 2), (n) => new Date(Date.now() - HOUR_MS + (n % HOUR_MS)), {
+    keep: false,
+  });
   await seedLeads(
     world,
     { ...closed, queues: [...closed.queues, ...busy.queues] },
     Math.floor(parked / 2),
     (n) => new Date(tomorrow + n),
-    false,
+    { keep: false },
   );
   console.log(
     `${parked.toLocaleString("en")} leads parked in ${PARKED_QUEUES + BUSY_QUEUES} queues, written in ${Math.round((performance.now() - began) / 1000)} s`,

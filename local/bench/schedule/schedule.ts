@@ -5,6 +5,7 @@ import { benchEqual, benchQuiet } from "./fairness.ts";
 import { benchFaults } from "./outages.ts";
 import { benchLatency, parkedWorld } from "./latency.ts";
 import { benchRate } from "./dial-rate.ts";
+import { benchTrees } from "./two-trees.ts";
 
 const MANY = 1_000_000;
 const FEW = 10_000;
@@ -21,6 +22,8 @@ async function row(name: string, run: () => Promise<void>): Promise<void> {
 }
 
 const PER_SECOND = 200;
+/** Of two versions that share the machine. */
+const PER_SECOND_OF_TREES = 20;
 
 async function parkedRows(perSecond = PER_SECOND): Promise<void> {
   const latency = await parkedWorld(MANY);
@@ -31,6 +34,9 @@ async function parkedRows(perSecond = PER_SECOND): Promise<void> {
   await latency.world.stop();
 }
 
+const treesRow = (tree: string, perSecond = PER_SECOND_OF_TREES): Promise<void> =>
+  row(`this tree and ${tree}`, () => benchTrees({ tree, perSecond, seconds: 10, rounds: 10, parked: FEW, few: FEW }));
+
 const ROWS: Record<string, (perSecond?: number) => Promise<void>> = {
   rate: () => row("due -> intent written", () => benchRate({ leads: 5000, burst: 1000, rounds: 5, jobs: 20_000 })),
   parked: parkedRows,
@@ -39,14 +45,16 @@ const ROWS: Record<string, (perSecond?: number) => Promise<void>> = {
 };
 
 /**
- * `npm run bench -- schedule [rate|parked|killed|equal] [--rate <leads a second>]`: the scheduler's road beside BullMQ and graphile-worker; some twelve minutes in all, most of it for
+ * `npm run bench -- schedule [rate|parked|killed|equal] [--rate <leads a second>] [--tree <folder>]`: the scheduler's road beside BullMQ and graphile-worker; some twelve minutes in all, most of it for
  * writing a million leads. A machine that others use may need fewer leads a second than 200.
+ * With a tree nothing but due → dial of this version and that one, alternating.
  */
-export async function benchSchedule({ values: { rate }, parts: [only] }: AskedBench): Promise<void> {
+export async function benchSchedule({ values: { rate, tree }, parts: [only] }: AskedBench): Promise<void> {
   if (only !== undefined && !ROWS[only])
     throw new UsageError(`There is no part ${only}; there is ${Object.keys(ROWS).join(", ")}`);
   console.log(
     `schedule: node ${process.versions.node}; embedded store as a process of its own, carrier that takes notes and finds every phone busy; all of it shares this machine`,
   );
+  if (tree !== undefined) return treesRow(tree, rate);
   for (const [name, run] of Object.entries(ROWS)) if (only === undefined || only === name) await run(rate);
 }

@@ -42,7 +42,7 @@ export interface StackOptions extends ChildObserver {
   realModels?: Readonly<Record<string, string>>;
   /** A real account in place of the simulated Twilio; absent: none. */
   twilio?: RealAccount;
-  /** The tree that a child of a split stack runs from, asked at each of its starts; absent: this one. With it the bus is open to all. */
+  /** The tree that a child runs from (where the stack is not split, the child "services"), asked at each of its starts; absent: this one. With it a split stack's bus is open to all. */
   treeOf?: (child: string) => string;
   /** Files and sockets that each service process may have open; absent: as many as this one. */
   openFiles?: number;
@@ -152,7 +152,8 @@ async function startServices(group: ChildGroup, o: StackOptions, mongo: string, 
   const ports: Env = {};
   const metrics = await metricsEnv(o.metricsPort, 0, ports, "services");
   const alone = { MIGRATE_AT_START: "true", ...env, ...metrics };
-  await group.startService("services", { ...serviceCommand("services", o.openFiles), env: alone });
+  const command = serviceCommand("services", o.openFiles, o.treeOf?.("services"));
+  await group.startService("services", { ...command, env: alone });
   return ports;
 }
 
