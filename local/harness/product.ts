@@ -68,7 +68,7 @@ export interface LedgerEntry {
 /** How the product is started for a test. */
 export interface ProductOptions extends Pick<
   StackOptions,
-  "replicas" | "between" | "openFiles" | "treeOf" | "storeEnv" | "metricsPort"
+  "replicas" | "between" | "openFiles" | "treeOf" | "envOf" | "storeEnv" | "metricsPort"
 > {
   split?: boolean;
   engine?: Engine;
@@ -148,6 +148,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
     ...(options.replicas ? { replicas: options.replicas } : {}),
     ...(options.between ? { between: options.between } : {}),
     ...(options.treeOf ? { treeOf: options.treeOf } : {}),
+    ...(options.envOf ? { envOf: options.envOf } : {}),
     ...(options.storeEnv ? { storeEnv: options.storeEnv } : {}),
     ...(options.metricsPort === undefined ? {} : { metricsPort: options.metricsPort }),
     ...(options.openFiles ? { openFiles: options.openFiles } : {}),

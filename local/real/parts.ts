@@ -10,6 +10,7 @@ import { receivers } from "./receivers/receivers.ts";
 import { prometheus } from "./prometheus/prometheus.ts";
 import { schemathesis } from "./schemathesis/schemathesis.ts";
 import type { Part } from "./part.ts";
+import { s3Server } from "./s3/s3.ts";
 import { speech } from "./speech/speech.ts";
 
 /** Every real server there is. */
@@ -26,6 +27,7 @@ export const PARTS: readonly Part[] = [
   prometheus,
   opentelemetry,
   kubernetes,
+  s3Server,
   schemathesis,
 ];
 

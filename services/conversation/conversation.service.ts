@@ -15,9 +15,9 @@ import { measureConversations } from "./figures.ts";
 import { GOODBYE_SECONDS, sayDeprecations, sayFlood, sayShortGrace, talkSeconds } from "./warnings.ts";
 import { startMediaServer, type MediaServer, type MediaServerOptions } from "./transport/media-server.ts";
 
-/** Interval of the search for recordings of crashed processes. */
-const LEFTOVERS_MS = 300_000;
-/** Looks for recordings of processes that died. */
+/** Interval at which what could not be handed over is tried again, and recordings of crashed processes are looked for. */
+const LEFTOVERS_MS = 60_000;
+/** Looks for recordings that were left. */
 const recoverRecordings = (
   { clock, log }: Pick<ServiceDeps, "clock" | "log">,
   recordings: Pick<SessionRecordings, "recoverLeftovers">,
@@ -103,7 +103,7 @@ export default service(
         },
       },
       async started() {
-        measureConversations(deps, () => conversations.calls(), MAX_CONVERSATIONS);
+        measureConversations(deps, conversations, recordings, MAX_CONVERSATIONS);
         sayDeprecations(deps);
         sayShortGrace(deps);
         await parts.rooms?.start();
@@ -119,6 +119,7 @@ export default service(
         warmer.close();
         evaluations.stopWaiting();
         await conversations.end(talkSeconds(env) > 0 ? GOODBYE_SECONDS * MS_PER_SECOND : 0);
+        await recordings.handOverRest();
       },
       calls: () => conversations.calls(),
       async stopped() {

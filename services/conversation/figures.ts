@@ -24,13 +24,16 @@ export const sessionFigures = (
   },
 });
 
-/** Tells the metrics of the conversations of this process: those under way, and how many more it takes. */
-export const measureConversations = (
+/** Tells the metrics of the conversations of this process: those under way, how many more it takes, and the recordings that wait to be handed over. */
+export function measureConversations(
   { metrics, draining }: Pick<ServiceDeps, "metrics" | "draining">,
-  live: () => number,
+  conversations: { calls(): number },
+  recordings: { waiting(): number },
   most: number,
-): void =>
+): void {
   metrics.gauge("callagent_conversations", () => [
-    { labels: { state: "live" }, value: live() },
-    { labels: { state: "free" }, value: draining.aborted ? 0 : Math.max(0, most - live()) },
+    { labels: { state: "live" }, value: conversations.calls() },
+    { labels: { state: "free" }, value: draining.aborted ? 0 : Math.max(0, most - conversations.calls()) },
   ]);
+  metrics.gauge("callagent_recordings_waiting", () => [{ labels: {}, value: recordings.waiting() }]);
+}

@@ -94,6 +94,7 @@ const CALLERS: Callers = {
     sendDtmf: ["conversation"],
     askAgain: ["conversation"],
     recorded: ["conversation"],
+    recordedInCloud: ["conversation"],
     calleeCalls: ["scheduler"],
     spendRoom: ["scheduler"],
     openSession: ["leads"],

@@ -30,6 +30,15 @@ import { RateLimit } from "./scheduler.ts";
 /** The name of an attempt, `<lead_id>.<claim_no>` (shared/ids.ts callRef). */
 export const CallRef = Type.String({ pattern: "^[0-9a-fA-F-]{36}\\.[1-9][0-9]*$" });
 
+/** A recording that the conversation service made itself. */
+const OwnRecording = Strict({
+  call_ref: CallRef,
+  key: Text(300),
+  bytes: Type.Integer({ minimum: 1 }),
+  content_type: Type.Enum(["audio/wav"]),
+  seconds: Type.Integer({ minimum: 0 }),
+});
+
 /** The order of one dial, snapshotted by the scheduler, so that later edits touch only later claims. */
 export const DialJob = Strict({
   lead_id: Uuid,
@@ -269,16 +278,9 @@ export const dialer = {
       }),
     ),
     /** The conversation has put its own recording into the local folder, at `key`. Idempotent. wanted false: the file is not needed and is to be removed: there is no such call, it is recorded by its carrier, or its recording is in the bucket already. VALIDATION_FAILED: the key is another call's. */
-    recorded: action(
-      Strict({
-        call_ref: CallRef,
-        key: Text(300),
-        bytes: Type.Integer({ minimum: 1 }),
-        content_type: Type.Enum(["audio/wav"]),
-        seconds: Type.Integer({ minimum: 0 }),
-      }),
-      Type.Object({ wanted: Type.Boolean() }),
-    ),
+    recorded: action(OwnRecording, Type.Object({ wanted: Type.Boolean() })),
+    /** The same of one that the conversation has put into the bucket. Idempotent. wanted false: the object is not needed and is to be removed. */
+    recordedInCloud: action(OwnRecording, Type.Object({ wanted: Type.Boolean() }), { since: "0.3.0" }),
     /** Internal: erases all that this service keeps of a number and of these leads (requests/erasures.ts). */
     eraseNumber: action(...eraseNumber, { timeout_ms: 30_000, since: "0.3.0" }),
     /** Internal: ends what this service has of a kind of these leads (requests/retention.ts). */

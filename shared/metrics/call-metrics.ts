@@ -140,6 +140,13 @@ export const CALL_METRICS = {
     by: ["conversation"],
     labels: { state: ["live", "free"] },
   },
+  callagent_recordings_waiting: {
+    kind: "gauge",
+    unit: "records",
+    about: "Recordings of our own that are complete and could not be handed over at the last try",
+    by: ["conversation"],
+    labels: {},
+  },
   callagent_turn_seconds: {
     kind: "histogram",
     unit: "seconds",

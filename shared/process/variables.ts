@@ -153,7 +153,7 @@ export const VARIABLES = {
   RECORDINGS_DIR: {
     kind: "text",
     default: ".callagent/recordings",
-    doc: "folder for recordings; gateway, dialer and, where it records, conversation must share it",
+    doc: "folder for recordings; without a bucket gateway, dialer and, where it records, conversation must share it",
   },
   RECORDING_SOURCE: {
     kind: "enum",

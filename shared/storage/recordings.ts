@@ -18,8 +18,29 @@ const EXTENSIONS: Readonly<Record<string, string>> = { "audio/wav": "wav", "audi
 export const recordingKey = (call_ref: string, day: Date, content_type: string): string =>
   `${day.toISOString().slice(0, 10).replaceAll("-", "/")}/${call_ref}.${EXTENSIONS[content_type] ?? "audio"}`;
 
+/** The same of a recording that we make ourselves, which so never takes the place of the carrier's. */
+export const ownRecordingKey = (call_ref: string, day: Date): string => {
+  const key = recordingKey(call_ref, day, "audio/wav");
+  return `${key.slice(0, key.lastIndexOf("/"))}/own/${call_ref}.wav`;
+};
+
+/** What the stores are made of. */
+export interface RecordingStoresDeps extends Pick<ProcessDeps, "clock"> {
+  env: Pick<
+    ProcessDeps["env"],
+    | "RECORDINGS_DIR"
+    | "UPLOAD_CALL_RECORDINGS_TO_CLOUD"
+    | "S3_BUCKET"
+    | "S3_REGION"
+    | "S3_ENDPOINT"
+    | "S3_ACCESS_KEY_ID"
+    | "S3_SECRET_ACCESS_KEY"
+  >;
+  ids: Pick<ProcessDeps["ids"], "uuid">;
+}
+
 /** The stores that the environment names. */
-export function recordingStores({ env, clock, ids }: Pick<ProcessDeps, "env" | "clock" | "ids">): RecordingStores {
+export function recordingStores({ env, clock, ids }: RecordingStoresDeps): RecordingStores {
   const cloud =
     env.S3_BUCKET === undefined
       ? null

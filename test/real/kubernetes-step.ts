@@ -15,6 +15,10 @@ const SETTINGS: Readonly<Record<string, readonly string[]>> = {
   "as it is": [],
   "with autoscaling and a claim": ["--set", "autoscaling.enabled=true,recordings.claimName=recordings"],
   "with recordings of our own": ["--set", "config.RECORDING_SOURCE=own,recordings.claimName=recordings"],
+  "with recordings of our own in a bucket": [
+    "--set-string",
+    "config.RECORDING_SOURCE=own,config.UPLOAD_CALL_RECORDINGS_TO_CLOUD=true,config.S3_BUCKET=recordings",
+  ],
   "with every secret and closed to but one": [
     "--set",
     "secrets={MONGODB_URI,JWT_PRIVATE_KEY,JWT_OTHER_KEY,SECRETS_KEY,TWILIO_AUTH_TOKEN,OPENAI_API_KEY,STT_API_KEY}",

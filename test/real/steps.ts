@@ -10,6 +10,7 @@ import { chartStep } from "./kubernetes-step.ts";
 import { rulesStep, scrapeStep } from "./observability/prometheus-step.ts";
 import { tracesStep } from "./observability/traces-step.ts";
 import { troublesStep } from "./observability/troubles-step.ts";
+import { recordingsStep } from "./recordings-step.ts";
 import { roomsStep } from "./rooms-step.ts";
 import { samplesStep } from "./samples-step.ts";
 import { speechStep } from "./speech-step.ts";
@@ -75,6 +76,7 @@ export const STEPS: Record<string, readonly Step[]> = {
   asyncapi: [asyncapiStep],
   kubernetes: [chartStep],
   prometheus: [rulesStep, withNats(scrapeStep), withNats(troublesStep)],
+  s3: [withNats(recordingsStep)],
   opentelemetry: [withNats(tracesStep)],
   schemathesis: [
     samplesStep,

@@ -47,6 +47,8 @@ export interface StackOptions extends ChildObserver {
   /** Files and sockets that each service process may have open; absent: as many as this one. */
   openFiles?: number;
   env?: Record<string, string>;
+  /** More of them for one child of a split stack. */
+  envOf?: (child: string) => Record<string, string>;
   /** The same for the embedded store. */
   storeEnv?: Record<string, string>;
 }
@@ -140,7 +142,7 @@ async function startSplit(group: ChildGroup, o: StackOptions, mongo: string, env
     await group.startService(name, {
       ...serviceCommand(folder, o.openFiles),
       args: () => serviceCommand(folder, o.openFiles, o.treeOf?.(name)).args,
-      env: { ...bus.envOf(service), ...env, ...own, ...metrics, TRANSPORTER },
+      env: { ...bus.envOf(service), ...env, ...own, ...metrics, ...o.envOf?.(name), TRANSPORTER },
     });
   }
   return ports;

@@ -3,15 +3,14 @@ import { readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
-import { localFolder } from "../../../shared/storage/local-folder.ts";
 import type { Storage } from "../../../shared/storage/port.ts";
-import { recordingKey } from "../../../shared/storage/recordings.ts";
+import { ownRecordingKey, recordingStores, type RecordingStoresDeps } from "../../../shared/storage/recordings.ts";
 import { FRAME_BYTES, stereoRecorder, type Recorder, type RecordingSink } from "./stereo-recorder.ts";
 import { repairWavFile, wavFileSink, WAV_HEADER_BYTES } from "./wav-file.ts";
 
 /** Dependencies of session recordings. */
 export interface SessionRecordingsDeps extends Pick<ServiceDeps, "clock" | "log"> {
-  env: Pick<ServiceDeps["env"], "RECORDINGS_DIR">;
+  env: RecordingStoresDeps["env"];
   ids: Pick<ServiceDeps["ids"], "uuid">;
   bus: Pick<ServiceDeps["bus"], "call">;
 }
@@ -32,15 +31,21 @@ const isGone = (error: unknown): boolean =>
 class Recordings {
   readonly #deps: SessionRecordingsDeps;
   readonly #dir: string;
-  readonly #local: Storage;
+  /** Where finished recordings go: the bucket, or the folder that the dialer sees too. */
+  readonly #store: Storage;
+  readonly #handOver: "dialer.recordedInCloud" | "dialer.recorded";
   /** Files that this process records or stores. */
   readonly #inUse = new Set<string>();
+  /** Finished files that could not be handed over at the last try. */
+  readonly #waiting = new Set<string>();
 
   constructor(deps: SessionRecordingsDeps) {
     this.#deps = deps;
-    const { env, clock, ids } = deps;
-    this.#dir = join(resolve(env.RECORDINGS_DIR), UNFINISHED);
-    this.#local = localFolder({ dir: env.RECORDINGS_DIR, clock, ids });
+    this.#dir = join(resolve(deps.env.RECORDINGS_DIR), UNFINISHED);
+    const { local, cloud, upload } = recordingStores(deps);
+    const inCloud = upload && cloud !== null;
+    this.#store = inCloud ? cloud : local;
+    this.#handOver = inCloud ? "dialer.recordedInCloud" : "dialer.recorded";
   }
 
   /** Starts a recording. Neither it nor its recorder throws: failures are logged. */
@@ -53,7 +58,7 @@ class Recordings {
       ...file,
       finish: async (bytes) => {
         await file.finish(bytes);
-        await this.#store(name, rate);
+        await this.#keep(name, rate);
       },
     };
     const recorder = stereoRecorder({
@@ -75,14 +80,27 @@ class Recordings {
     };
   }
 
-  /** Recovers recordings of crashed processes and of conversations whose dialer could not be reached; to be called at the start and periodically. Resolves with the number that was kept. */
+  /** Recovers recordings of crashed processes and of conversations whose dialer could not be reached; to be called at the start and periodically. What this process could not hand over itself is tried each time. Resolves with the number that was kept. */
   async recoverLeftovers(): Promise<number> {
-    let recovered = 0;
+    let recovered = await this.handOverRest();
     await this.#touchInUse();
     for (const name of (await this.#leftovers()).slice(0, MAX_RECOVERED)) {
       if (await this.#recover(name)) recovered += 1;
     }
     return recovered;
+  }
+
+  /** Recordings that are complete and wait to be handed over, as far as this process has tried. */
+  waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Tries once more what waits; to be called when the process ends too, as its folder may go with it. Resolves with the number that was kept. */
+  async handOverRest(): Promise<number> {
+    let kept = 0;
+    const names = [...this.#waiting];
+    for (const name of names) if (!this.#inUse.has(name) && (await this.#recover(name))) kept += 1;
+    return kept;
   }
 
   /** Marks the files of this process for other processes that share the folder. */
@@ -114,7 +132,7 @@ class Recordings {
     const before = (await this.#folderTime()).getTime() - LEFTOVER_AFTER_MS;
     const leftovers: string[] = [];
     for (const name of names.toSorted()) {
-      if (!NAME.test(name) || this.#inUse.has(name)) continue;
+      if (!NAME.test(name) || this.#inUse.has(name) || this.#waiting.has(name)) continue;
       const found = await stat(join(this.#dir, name)).catch(() => null);
       if (found && found.mtimeMs < before) leftovers.push(name);
     }
@@ -126,7 +144,7 @@ class Recordings {
     this.#inUse.add(name);
     try {
       const rate = await repairWavFile(path);
-      if (rate !== null) return await this.#store(name, rate);
+      if (rate !== null) return await this.#keep(name, rate);
       await rm(path, { force: true });
     } catch (error) {
       this.#deps.log.warn(
@@ -139,26 +157,28 @@ class Recordings {
     return false;
   }
 
-  /** Moves a finished file to the store and reports it to the dialer. Idempotent; `recoverLeftovers` repeats what failed. True: the recording was kept. */
-  async #store(name: string, rate: number): Promise<boolean> {
+  /** Brings a finished file to the store and reports it to the dialer. Idempotent; `recoverLeftovers` repeats what failed. True: the recording was kept. */
+  async #keep(name: string, rate: number): Promise<boolean> {
     const [, day = "", call_ref = ""] = NAME.exec(name) ?? [];
     const { bus, log } = this.#deps;
     const path = join(this.#dir, name);
     try {
-      const key = recordingKey(call_ref, new Date(day), CONTENT_TYPE);
+      const key = ownRecordingKey(call_ref, new Date(day));
       const { size } = await stat(path);
-      const bytes = await this.#local.put(key, createReadStream(path), CONTENT_TYPE, size);
-      const { wanted } = await bus.call("dialer.recorded", {
+      const bytes = await this.#store.put(key, createReadStream(path), CONTENT_TYPE, size);
+      const { wanted } = await bus.call(this.#handOver, {
         call_ref,
         key,
         bytes,
         content_type: CONTENT_TYPE,
         seconds: Math.round((bytes - WAV_HEADER_BYTES) / FRAME_BYTES / rate),
       });
-      if (!wanted) await this.#local.remove(key);
+      if (!wanted) await this.#store.remove(key);
       await rm(path, { force: true });
+      this.#waiting.delete(name);
       return wanted;
     } catch (error) {
+      this.#waiting.add(name);
       log.warn(
         { event: "recording.waits", call_ref, error: errorForLog(error) },
         "A recording could not be handed over; it is tried again.",
@@ -169,7 +189,7 @@ class Recordings {
 }
 
 /** Recordings of conversations that this process makes itself. */
-export type SessionRecordings = Pick<Recordings, "record" | "recoverLeftovers">;
+export type SessionRecordings = Pick<Recordings, "record" | "recoverLeftovers" | "waiting" | "handOverRest">;
 
-/** Records into the folder of all recordings. */
+/** Records into a folder; what is complete goes to the bucket where recordings are uploaded, else to the folder of all recordings. */
 export const sessionRecordings = (deps: SessionRecordingsDeps): SessionRecordings => new Recordings(deps);

@@ -4,7 +4,7 @@ import { isLive } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import type { DialerParts } from "../deps.ts";
 import { isOwnRecording } from "../media/media-target.ts";
-import { ownStored } from "./recording-state-machine.ts";
+import { ownKept } from "./recording-state-machine.ts";
 
 /** Where the recording of a call is; null: there is no such call. */
 export async function recordingOf(
@@ -23,10 +23,11 @@ export async function recordingOf(
   return { recording: { lead_id, state, key, content_type, bytes, where } };
 }
 
-/** A recording of our own is in the local folder: from here on it is handled like any other. */
+/** A recording of our own is in the local folder, or in the bucket: from here on it is handled like any other. */
 export async function ownRecorded(
   deps: DialerParts,
   { call_ref, ...kept }: ParamsOf<"dialer.recorded">,
+  state: "stored" | "uploaded",
 ): Promise<ResultOf<"dialer.recorded">> {
   if (!kept.key.endsWith(`/${call_ref}.wav`)) fail("VALIDATION_FAILED", "This is no key of a recording of this call.");
   const call = await deps.calls.find(call_ref);
@@ -34,12 +35,12 @@ export async function ownRecorded(
   // who recorded it when it began counts, not who would today
   const isOurs = call.recording === undefined ? isOwnRecording(deps, call) : call.recording.own === true;
   if (!isOurs) return { wanted: false };
-  if (await deps.recordings.apply(ownStored(call_ref, kept, deps.clock.now()))) {
+  if (await deps.recordings.apply(ownKept(call_ref, state, kept, deps.clock.now()))) {
     const { bytes, content_type } = kept;
     deps.log.info({ event: "recording.stored", call_ref, bytes, content_type }, "a recording of our own is stored");
     deps.wakeRecordings();
     return { wanted: true };
   }
   const there = (await deps.calls.find(call_ref))?.recording;
-  return { wanted: there?.state === "stored" && there.key === kept.key };
+  return { wanted: there?.state === state && there.key === kept.key };
 }

@@ -44,11 +44,10 @@ export function dueStep(
     case "failed":
       return null;
     case "uploaded":
-      return reported ? null : "tell";
     case "stored":
       if (!reported) return "tell";
       if (!stored_told) return "tell_stored";
-      return upload && tries < MAX_UPLOADS ? "upload" : null;
+      return state === "stored" && upload && tries < MAX_UPLOADS ? "upload" : null;
   }
 }
 
@@ -105,9 +104,10 @@ export const callOver = (ref: string, now: Date, own: boolean): Transition => ({
   update: set({ looks: 0, due_at: plusSeconds(now, own ? OWN_PATIENCE_SECONDS : POLLS_SECONDS[0]) }),
 });
 
-/** (none)|wanted|absent|failed -> stored: one of our own is in the folder, however late. */
-export const ownStored = (
+/** (none)|wanted|absent|failed -> stored|uploaded: one of our own is in the folder or in the bucket, however late. */
+export const ownKept = (
   ref: string,
+  state: "stored" | "uploaded",
   kept: { key: string; bytes: number; content_type: string; seconds: number },
   now: Date,
 ): Transition => ({
@@ -115,7 +115,7 @@ export const ownStored = (
     _id: ref,
     $or: [{ recording: null }, { "recording.own": true, "recording.state": { $in: ["wanted", "absent", "failed"] } }],
   },
-  update: set({ state: "stored", own: true, ...kept, channels: 2, tries: 0, due_at: now }, "error"),
+  update: set({ state, own: true, ...kept, channels: 2, tries: 0, due_at: now }, "error"),
 });
 
 /** wanted: the carrier was asked and has none yet: the next poll, or, after the last one, the end of it. `due_at` as it was taken. */

@@ -122,9 +122,10 @@ describe("every move in every state", () => {
     ["lost from the folder", machine.lost(REF, NOW, false), { stored: "wanted" }],
     [
       "our own is in the folder, of a call that its carrier records",
-      machine.ownStored(REF, OWN, NOW),
+      machine.ownKept(REF, "stored", OWN, NOW),
       { none: "stored" },
     ],
+    ["our own is in the bucket", machine.ownKept(REF, "uploaded", OWN, NOW), { none: "uploaded" }],
   ])("%s", (_name, move, to) => expect(ofAll(move)).toEqual({ ...NOWHERE, ...to }));
 
   test("one of our own is waited for an hour, kept however late, never asked for, and lost only once", () => {
@@ -136,12 +137,10 @@ describe("every move in every state", () => {
     expect(after(machine.callOver(REF, NOW, true), ours("wanted"))).toMatchObject({
       due_at: new Date("2026-11-21T13:00:00Z"),
     });
-    expect(RECORDING_STATES.filter((state) => after(machine.ownStored(REF, OWN, NOW), ours(state)) !== null)).toEqual([
-      "wanted",
-      "absent",
-      "failed",
-    ]);
-    expect(after(machine.ownStored(REF, OWN, NOW), ours("absent", { error: "why" }))).toEqual({
+    expect(
+      RECORDING_STATES.filter((state) => after(machine.ownKept(REF, "stored", OWN, NOW), ours(state)) !== null),
+    ).toEqual(["wanted", "absent", "failed"]);
+    expect(after(machine.ownKept(REF, "stored", OWN, NOW), ours("absent", { error: "why" }))).toEqual({
       state: "stored",
       own: true,
       ...OWN,
@@ -236,7 +235,8 @@ test.each<[RecordingState, object, machine.DueStep, machine.DueStep]>([
   ["stored", { told: true, stored_told: true }, null, "upload"],
   ["stored", { told: true, stored_told: true, tries: 120 }, null, null],
   ["uploaded", {}, "tell", "tell"],
-  ["uploaded", { told: true }, null, null],
+  ["uploaded", { told: true }, "tell_stored", "tell_stored"],
+  ["uploaded", { told: true, stored_told: true }, null, null],
   ["wanted", { own: true }, "give_up_waiting", "give_up_waiting"],
   ["stored", { own: true, told: true, stored_told: true }, null, "upload"],
   ["absent", {}, null, null],

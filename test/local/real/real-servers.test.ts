@@ -63,9 +63,9 @@ describe("a part", () => {
   test("has steps, and says what it is; servers have short ones", () => {
     for (const { name, about, cost } of PARTS) {
       expect([name, about, cost].map((said) => said.length > 0)).toEqual([true, true, true]);
-      // speech is slow to recognise, and the programs of kubernetes, nats-cli and opentelemetry are slow to build: they are left out of short runs
+      // speech is slow to recognise, and the programs of kubernetes, nats-cli, opentelemetry and s3 are slow to build: they are left out of short runs
       expect(STEPS[name]?.some((step) => step.isShort)).toBe(
-        !["speech", "kubernetes", "nats-cli", "opentelemetry"].includes(name),
+        !["speech", "kubernetes", "nats-cli", "opentelemetry", "s3"].includes(name),
       );
       expect(STEPS[name]?.length).toBeGreaterThan(0);
     }

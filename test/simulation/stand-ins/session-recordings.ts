@@ -8,4 +8,6 @@ export const sessionRecordings = (): SessionRecordings => ({
     throw new Error("a conversation was recorded in a simulation: its conversations carry no sound");
   },
   recoverLeftovers: () => Promise.resolve(0),
+  waiting: () => 0,
+  handOverRest: () => Promise.resolve(0),
 });

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { readdir } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import { readdir, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import {
@@ -33,13 +35,26 @@ const ids = { uuid: () => randomUUID() };
 const RATE = 8000;
 const FRAME = 160;
 const pass = () => clock.advance(200);
-const growing = async (stage = d): Promise<string[]> =>
-  readdir(join(stage.stage.env.RECORDINGS_DIR, ".talks")).catch(() => []);
+const growing = (): Promise<string[]> => readdir(join(elsewhere, ".talks")).catch(() => []);
+/** Each recording in a folder. */
+const recordingsIn = async (dir: string): Promise<string[]> =>
+  (await readdir(dir, { recursive: true })).filter((name) => name.endsWith(".wav"));
+/** What the bucket holds of a call. */
+const objectsOf = ({ objects }: S3Server, { _id }: CallDoc): string[] =>
+  [...objects.keys()].filter((key) => key.includes(_id));
+/** An hour later in the folder, as nobody wrote there meanwhile. */
+async function age(): Promise<void> {
+  const then = new Date(Date.now() - 3_600_000);
+  for (const name of await growing()) await utimes(join(elsewhere, ".talks", name), then, then);
+}
 const recordingOf = async (call: CallDoc, stage = d) =>
   (await stage.stage.bus.call("dialer.recordingOf", { call_id: call.carrier_call_id ?? "" })).recording;
+/** Recordings of a process whose folder no dialer sees. */
+const elsewhere = mkdtempSync(join(tmpdir(), "callagent-own-folder-"));
+afterAll(() => rmSync(elsewhere, { recursive: true }));
 const ours = (stage = d): SessionRecordings => {
   const { bus, env } = stage.stage;
-  return sessionRecordings({ env, ids, bus, clock, log });
+  return sessionRecordings({ env: { ...env, RECORDINGS_DIR: elsewhere }, ids, bus, clock, log });
 };
 
 /** A call whose talk has been held over sound, as the dialer has it. */
@@ -85,7 +100,7 @@ async function record(recordings: SessionRecordings, ref: string, seconds: numbe
   await recorder.end();
 }
 
-describe("with uploads", () => {
+describe("a recording of our own, with a bucket", () => {
   let bucket: S3Server;
   let s: DialerStage;
   beforeAll(async () => {
@@ -107,25 +122,76 @@ describe("with uploads", () => {
     await bucket.stop();
   });
 
-  test("it goes to the bucket like any other; handed over once more, the copy is removed", async () => {
+  const uploaded = (order: DialJob) =>
+    callIs(s, order, "the upload", (c) => c.recording?.state === "uploaded" && c.recording.due_at === undefined, pass);
+
+  test("goes to the bucket from a folder that the dialer does not see, is told of, and is there once when handed over twice", async () => {
     const { order, call } = await talked({}, s);
     await record(ours(s), call._id, 2);
-    const there = await callIs(
-      s,
-      order,
-      "the upload",
-      (c) => c.recording?.state === "uploaded" && c.recording.due_at === undefined,
-      pass,
-    );
-    expect([bucket.objects.get(there.recording?.key ?? "")?.body.length, (await recordingOf(call, s))?.where]).toEqual([
-      WAV_HEADER_BYTES + 2 * RATE * 4,
-      "cloud",
+    const there = await uploaded(order);
+    const key = `${clock.now().toISOString().slice(0, 10).replaceAll("-", "/")}/own/${call._id}.wav`;
+    expect(there.recording).toMatchObject({ key, own: true, seconds: 2, channels: 2, told: true, stored_told: true });
+    expect(bucket.objects.get(key)).toMatchObject({ content_type: "audio/wav" });
+    expect(bucket.objects.get(key)?.body).toHaveLength(WAV_HEADER_BYTES + 2 * RATE * 4);
+    expect((await recordingOf(call, s))?.where).toBe("cloud");
+    expect(s.toldOf(order).filter(({ params }) => params["recording_stored"] !== undefined)).toHaveLength(1);
+
+    await record(ours(s), call._id, 2);
+    expect([objectsOf(bucket, call), await recordingOf(call, s)]).toEqual([
+      [key],
+      expect.objectContaining({ state: "uploaded", key }),
     ]);
+    const left = await Promise.all([elsewhere, s.stage.env.RECORDINGS_DIR].map(recordingsIn));
+    expect([left, await growing()]).toEqual([[[], []], []]);
+  });
+
+  test("a bucket that is away when the conversation ends has it later; until then it stays in the folder", async () => {
+    const { order, call } = await talked({}, s);
+    bucket.failing = Infinity;
+    const recordings = ours(s);
+    await record(recordings, call._id, 1);
+    expect([(await growing()).length, recordings.waiting(), objectsOf(bucket, call)]).toEqual([1, 1, []]);
+    await recordings.handOverRest();
+    expect([(await growing()).length, recordings.waiting(), objectsOf(bucket, call)]).toEqual([1, 1, []]);
+    expect((await recordingOf(call, s))?.state).toBe("wanted");
+    bucket.failing = 0;
+    expect(await recordings.recoverLeftovers()).toBe(1);
+    expect((await uploaded(order)).recording?.bytes).toBe(WAV_HEADER_BYTES + RATE * 4);
+    expect([await growing(), recordings.waiting()]).toEqual([[], 0]);
+  });
+
+  test("one that waits is tried once more when its process ends", async () => {
+    const { order, call } = await talked({}, s);
+    bucket.failing = Infinity;
+    const recordings = ours(s);
+    await record(recordings, call._id, 1);
+    bucket.failing = 0;
+    await recordings.handOverRest();
+    await uploaded(order);
+    expect([await growing(), recordings.waiting()]).toEqual([[], 0]);
+  });
+
+  test("one that no dialer can be told of is put there again, and told then", async () => {
+    const { order, call } = await talked({}, s);
+    const { bus, env } = s.stage;
+    const away = { call: () => Promise.reject(new Error("nobody answers")) };
+    const deps = { env: { ...env, RECORDINGS_DIR: elsewhere }, ids, clock, log };
+    await record(sessionRecordings({ ...deps, bus: away }), call._id, 1);
+    expect([(await growing()).length, objectsOf(bucket, call).length]).toEqual([1, 1]);
+    await age();
+    expect(await sessionRecordings({ ...deps, bus }).recoverLeftovers()).toBe(1);
+    await uploaded(order);
+    expect(objectsOf(bucket, call)).toHaveLength(1);
+  });
+
+  test("of a call that its carrier records nothing stays in the bucket but the carrier's", async () => {
+    const key = "2026/01/01/theirs.wav";
+    bucket.objects.set(key, { body: Buffer.from("theirs"), content_type: "audio/wav" });
+    const recording = { state: "uploaded", told: true, tries: 0, key, bytes: 6, content_type: "audio/wav" } as const;
+    const { call } = await talked({ recording }, s);
     await record(ours(s), call._id, 1);
-    expect([
-      (await readdir(s.stage.env.RECORDINGS_DIR, { recursive: true })).filter((name) => name.endsWith(".wav")),
-      await growing(s),
-    ]).toEqual([[], []]);
+    expect([objectsOf(bucket, call), bucket.objects.has(key), await growing()]).toEqual([[], true, []]);
+    expect((await recordingOf(call, s))?.key).toBe(key);
   });
 
   test("one whose local copy is gone before the upload is nowhere else: failed", async () => {

@@ -101,7 +101,7 @@ describe("a recording of our own", () => {
       (c) => c.recording?.state === "stored" && c.recording.due_at === undefined,
       pass,
     );
-    const key = `${clock.now().toISOString().slice(0, 10).replaceAll("-", "/")}/${call._id}.wav`;
+    const key = `${clock.now().toISOString().slice(0, 10).replaceAll("-", "/")}/own/${call._id}.wav`;
     expect(there.recording).toMatchObject({
       own: true,
       key,
@@ -223,7 +223,7 @@ describe("what is left over", () => {
     expect(await ours().recoverLeftovers()).toBe(1);
     const there = await callIs(d, order, "kept", (c) => c.recording?.state === "stored", pass);
     expect([there.recording?.key, there.recording?.seconds, await growing()]).toEqual([
-      `2026/11/20/${call._id}.wav`,
+      `2026/11/20/own/${call._id}.wav`,
       2,
       [`2026-11-20_${live}.wav`],
     ]);

@@ -1,0 +1,46 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { PROGRAM_ENV } from "../../harness/program.ts";
+import { mustDownload, program } from "../machine.ts";
+import type { Part } from "../part.ts";
+
+const VERSION = "v1.8.0";
+const MODULE = `github.com/versity/versitygw/cmd/versitygw@${VERSION}`;
+const BUILD_MS = 900_000;
+/** Names the server's program, for the step, which starts and kills it. */
+export const S3_PROGRAM_VARIABLE = "S3_SERVER";
+
+const binary = (folder: string): string => join(folder, "bin", "versitygw");
+
+async function build(folder: string): Promise<void> {
+  const go = join(folder, "go");
+  const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: join(folder, "bin") };
+  await mustDownload("go", ["install", MODULE], {
+    purpose: `${MODULE} could not be built (is the Go module proxy within reach?)`,
+    log: join(folder, "logs", "go.log"),
+    limitMs: BUILD_MS,
+    env: { ...PROGRAM_ENV, ...own, GOFLAGS: "-modcacherw" },
+  });
+  rmSync(go, { recursive: true, force: true });
+}
+
+/** Versity's S3 server, whose buckets are folders: what it has taken can be seen as a file. */
+export const s3Server: Part = {
+  name: "s3",
+  about: `the S3 server versitygw ${VERSION}, which takes recordings from processes that share no folder`,
+  cost: "80 MB and two minutes, from the Go module proxy",
+  needs: [program("go", "https://go.dev/dl")],
+  isInstalled: (folder) => existsSync(binary(folder)),
+  install: build,
+  start: (folder) =>
+    Promise.resolve({
+      env: { [S3_PROGRAM_VARIABLE]: binary(folder) },
+      versions:
+        execFileSync(binary(folder), ["--version"], { encoding: "utf8" })
+          .split("\n")
+          .find((line) => /version/i.test(line))
+          ?.trim() ?? `versitygw ${VERSION}`,
+      stop: () => Promise.resolve(),
+    }),
+};
