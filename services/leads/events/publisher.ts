@@ -74,11 +74,14 @@ async function publish(
   const lastOf = (lead_id: string): number => published.get(lead_id) ?? there.get(lead_id) ?? 0;
   const fresh = owing.flatMap(outboxOf).filter(({ subject, seq }) => seq > lastOf(subject));
   if (fresh.length > 0) {
-    memory.last = null;
-    if (!(await events.append(placed(fresh, after, clock.now(), env.EVENTS_RETENTION_DAYS)))) {
-      forget(memory);
-      return false;
+    let done = false;
+    try {
+      done = await events.append(placed(fresh, after, clock.now(), env.EVENTS_RETENTION_DAYS));
+    } finally {
+      // where the answer was lost, they may be there
+      if (!done) forget(memory);
     }
+    if (!done) return false;
     const resellers = [...new Set(fresh.map(({ reseller_id }) => reseller_id))];
     bus.broadcast("events.published", {
       position: after + fresh.length,

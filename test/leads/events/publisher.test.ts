@@ -101,6 +101,26 @@ test("one that wakes up after another has taken its place repeats nothing, leave
   await at.expectWhole([...ids, late], [late]);
 });
 
+test("one that writes into the log and loses the answer repeats nothing of leads that it knows", async () => {
+  let lost = false;
+  const one = at.publisher("a", {
+    events: {
+      append: async (some) => (await at.log.append(some)) && (!lost || Promise.reject(new Error("no answer"))),
+    },
+  });
+  await one.pass();
+  const id = await at.push();
+  one.owed([id]);
+  await one.pass();
+  await at.end(id);
+  one.owed([id]);
+  lost = true;
+  await expect(one.pass()).rejects.toThrow("no answer");
+  lost = false;
+  await one.pass();
+  expect((await at.logged()).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+});
+
 test("a lead that moves on while it is published keeps what is new", async () => {
   const id = await at.push();
   const one = at.publisher("a", {
