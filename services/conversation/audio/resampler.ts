@@ -1,3 +1,4 @@
+import { products, type Products } from "./kernel/products.ts";
 import type { Pcm, Resampler } from "./port.ts";
 
 /** Reach of the filter to both sides, in samples of the slower rate: 24 to 8 kHz needs 96 taps and 2 ms of delay. */
@@ -99,29 +100,38 @@ function weighed(phases: Float64Array, phase: number, window: Float64Array, samp
   return a + b + c + d;
 }
 
-/** The same where the filter has one phase, which is the same forwards and backwards around its middle: samples that are as far from it share a product. */
-function weighedBothWays(
-  phase: Float64Array,
-  window: Float64Array,
-  sample: number,
-  middle: number,
-  reach: number,
-): number {
-  const here = sample + middle;
-  let a = (phase[middle] ?? 0) * (window[here] ?? 0);
-  let b = 0;
-  let c = 0;
-  let d = 0;
-  for (let k = 1; k <= reach; k += LANES) {
-    const p = middle + k;
-    const right = here + k;
-    const left = here - k;
-    a += (phase[p] ?? 0) * ((window[right] ?? 0) + (window[left] ?? 0));
-    b += (phase[p + 1] ?? 0) * ((window[right + 1] ?? 0) + (window[left - 1] ?? 0));
-    c += (phase[p + 2] ?? 0) * ((window[right + 2] ?? 0) + (window[left - 2] ?? 0));
-    d += (phase[p + 3] ?? 0) * ((window[right + 3] ?? 0) + (window[left - 3] ?? 0));
-  }
-  return a + b + c + d;
+/** Where the filter of one phase, the samples and what comes out of them lie while they are multiplied. */
+const MOST_TAPS = 1540;
+const [SAMPLES_AT, OUT_AT] = [MOST_TAPS, 2 * MOST_TAPS + BLOCK_SAMPLES];
+const PRODUCTS = products(OUT_AT + BLOCK_SAMPLES);
+
+/** What a filter of one phase needs of the samples before. */
+interface Kept {
+  readonly weights: Float32Array;
+  readonly samples: Float32Array;
+}
+
+/** A filter of one phase over the samples after those that were kept: `made` samples from one place on, every so many. Four at once. */
+function filtered({ floats, sums }: Products, { weights, samples }: Kept, piece: Piece, out: Pcm, to: number): void {
+  const { source, at, count, next, down, made } = piece;
+  const kept = samples.length;
+  floats.set(weights);
+  floats.set(samples, SAMPLES_AT);
+  const first = SAMPLES_AT + kept;
+  for (let i = 0; i < count; i++) floats[first + i] = source === null ? 0 : (source[at + i] ?? 0);
+  sums(0, weights.length, { from: SAMPLES_AT + next, every: down, count: made, to: OUT_AT });
+  for (let i = 0; i < made; i++) out[to + i] = clipped(floats[OUT_AT + i] ?? 0);
+  samples.set(floats.subarray(SAMPLES_AT + count, first + count));
+}
+
+/** Samples that are worked on at once; null: silence. */
+interface Piece {
+  readonly source: Pcm | null;
+  readonly at: number;
+  readonly count: number;
+  readonly next: number;
+  readonly down: number;
+  readonly made: number;
 }
 
 /** Copies the samples, as the other resamplers do. */
@@ -133,9 +143,8 @@ export function resampler(from: number, to: number): Resampler {
   const { up, down, taps, delay, phases } = filterFor(from, to);
   const kept = taps - 1;
   const window = new Float64Array(kept + BLOCK_SAMPLES);
-  // lanes beyond the filter's end would need samples that are not kept
-  const isEven = up === 1 && delay % LANES === 0;
-  const middle = taps - 1 - delay;
+  const one: Kept | null =
+    up === 1 && taps <= MOST_TAPS ? { weights: Float32Array.from(phases), samples: new Float32Array(kept) } : null;
   // position of the next output sample in steps of 1/up input samples, from the first unprocessed one
   let next = delay;
   let taken = 0;
@@ -143,14 +152,16 @@ export function resampler(from: number, to: number): Resampler {
 
   /** Takes `count` samples (silence without a source) and writes what they complete; returns the samples written. */
   function work(source: Pcm | null, at: number, count: number, out: Pcm, written: number): number {
+    const limit = count * up;
+    if (one !== null && PRODUCTS !== null) {
+      const made = Math.min(out.length - written, Math.max(0, Math.ceil((limit - next) / down)));
+      filtered(PRODUCTS, one, { source, at, count, next, down, made }, out, written);
+      next += made * down - limit;
+      return written + made;
+    }
     for (let i = 0; i < count; i++) window[kept + i] = source === null ? 0 : (source[at + i] ?? 0);
     let made = written;
-    const limit = count * up;
     for (; next < limit && made < out.length; next += down) {
-      if (isEven) {
-        out[made++] = clipped(weighedBothWays(phases, window, next, middle, delay));
-        continue;
-      }
       const sample = Math.floor(next / up);
       out[made++] = clipped(weighed(phases, (next - sample * up) * taps, window, sample, taps));
     }
@@ -174,6 +185,7 @@ export function resampler(from: number, to: number): Resampler {
       const out = new Int16Array(Math.max(Math.ceil((taken * up) / down) - given, 0));
       for (let made = 0; made < out.length;) made = work(null, 0, BLOCK_SAMPLES, out, made);
       window.fill(0);
+      one?.samples.fill(0);
       next = delay;
       taken = 0;
       given = 0;

@@ -1,4 +1,4 @@
-import { FLOAT_BYTES, LANES, matrixKernel, VECTOR, type MultiplyRows } from "./matrix-kernel.ts";
+import { FLOAT_BYTES, LANES, matrixKernel, VECTOR, type MultiplyRows } from "../kernel/matrix-kernel.ts";
 import type { Weights } from "./model-file.ts";
 
 /** The model judges windows of so many samples at 8 kHz: 32 ms. */
