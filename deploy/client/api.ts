@@ -1304,7 +1304,7 @@ export interface paths {
         readonly get: operations["leads.getRetention"];
         /**
          * Set how long the records of a reseller are kept, as a whole: what is older ends, from now on once a day
-         * @description Roles: admin, reseller.
+         * @description Roles: admin, reseller. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
          */
         readonly put: operations["leads.setRetention"];
         readonly post?: never;
@@ -1325,7 +1325,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Count what would end now, with the periods you send or else with those that are set; nothing ends
-         * @description Roles: admin, reseller. Costs 500 units of the allowance of a minute.
+         * @description Roles: admin, reseller. Costs 500 units of the allowance of a minute. Not available in every deployment: it answers 501 NOT_AVAILABLE where it is not.
          */
         readonly post: operations["leads.dryRunRetention"];
         readonly delete?: never;
@@ -5993,6 +5993,11 @@ export interface components {
                  */
                 readonly deliveries: number;
                 /**
+                 * @description Files of the archive that were deleted.
+                 * @example 0
+                 */
+                readonly archives: number;
+                /**
                  * @description Entries of the blacklist with the number itself, in whose place its hash is kept.
                  * @example 0
                  */
@@ -6067,6 +6072,11 @@ export interface components {
              * @example 365
              */
             readonly leads_days: number | null;
+            /**
+             * @description true: what ends is written to the archive in the bucket first.
+             * @example false
+             */
+            readonly archive: boolean;
             /** @description Who set it last; null: nobody. */
             readonly set_by: {
                 /**
@@ -6145,6 +6155,11 @@ export interface components {
                      * @example 12
                      */
                     readonly leads: number;
+                    /**
+                     * @description Files that were written to the archive before.
+                     * @example 12
+                     */
+                    readonly archived: number;
                 };
             } | null;
         };
@@ -6174,6 +6189,11 @@ export interface components {
              * @example 365
              */
             readonly leads_days?: number | null;
+            /**
+             * @description true: what ends is written to the archive in the bucket first; it needs S3_BUCKET and ERASURE_KEY. Left out: false.
+             * @example false
+             */
+            readonly archive?: boolean;
         };
         readonly LeadsDryRunRetentionRequest: {
             /**
@@ -6201,6 +6221,12 @@ export interface components {
              * @example 365
              */
             readonly leads_days?: number | null;
+            /**
+             * @description true: what ends is written to the archive in the bucket first; it needs S3_BUCKET and ERASURE_KEY. Left out: false.
+             * @default false
+             * @example false
+             */
+            readonly archive?: boolean;
         };
         readonly LeadsDryRunRetentionResponse: {
             /**
@@ -6208,6 +6234,11 @@ export interface components {
              * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
              */
             readonly reseller_id: string;
+            /**
+             * @description true: what is counted would be written to the archive first.
+             * @example false
+             */
+            readonly archive: boolean;
             /** @description What would end now of each kind that has a period. */
             readonly kinds: readonly {
                 /**

@@ -46,6 +46,10 @@ export default service("blacklist", (deps) => {
           );
         return { added };
       },
+      archiveFolders({ phone_numbers }) {
+        hash.check();
+        return { folders: phone_numbers.map((e164) => hash.folders(e164)) };
+      },
       eraseNumber: (params) => eraseNumber(deps, blacklist, hash, params),
     },
   };

@@ -8,6 +8,7 @@ import { reconcile } from "./call/reconcile.ts";
 import { DIAL_TIMEOUT_MS } from "./carriers/carrier-port.ts";
 import { numberHeld } from "./carriers/number-holding.ts";
 import { compose } from "./composition.ts";
+import { keepInArchive } from "./erasure/archive.ts";
 import { endRecords } from "./erasure/end-records.ts";
 import { eraseNumber } from "./erasure/erase-number.ts";
 import { listInbound } from "./inbound/inbound-list.ts";
@@ -53,6 +54,7 @@ export default service("dialer", (deps) => {
       recordingOf: ({ call_id }) => recordingOf(parts, call_id),
       eraseNumber: (params) => eraseNumber(parts, params),
       endRecords: (params) => endRecords(parts, params),
+      archive: (params) => keepInArchive(parts, params),
       history: ({ lead_id }) => callHistory(parts, lead_id),
       calleeCalls: (params) => calleeCalls(parts, params),
       openSession: (order) => openSession(parts, order),

@@ -84,7 +84,7 @@ export default service(
         secret: (params, { bus }) => readSecret(deps, bus, secrets, params),
         rotateSecret: (params, { bus }) => rotateSecret(service, bus, secrets, params),
         eraseNumber: (params) => eraseDeliveries([deliveries, endpoints.deliveries], params),
-        endRecords: (params) => endDeliveries([deliveries, endpoints.deliveries], params),
+        endRecords: (params, { bus }) => endDeliveries([deliveries, endpoints.deliveries], bus, params),
         ...endpoints.actions,
       },
       events: { "events.published": () => endpoints.follow() },

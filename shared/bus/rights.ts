@@ -37,6 +37,7 @@ const CALLERS: Callers = {
     check: ["dialer", "leads", "scheduler"],
     recordWish: ["leads"],
     eraseNumber: ["leads"],
+    archiveFolders: ["leads"],
   },
   config: {
     createTemplate: ["gateway"],
@@ -105,6 +106,7 @@ const CALLERS: Callers = {
     history: ["leads"],
     eraseNumber: ["leads"],
     endRecords: ["leads"],
+    archive: ["leads", "webhook"],
   },
   gateway: {},
   leads: {

@@ -16,6 +16,7 @@ import {
   valued,
   type Static,
 } from "./define.ts";
+import { archiveFolders } from "./requests/archive.ts";
 import { eraseNumber } from "./requests/erasures.ts";
 import { By, Count, NextCursor, PageParams } from "./records/identity.ts";
 
@@ -117,6 +118,8 @@ export const blacklist = {
     ),
     /** Internal: the number is refused from here on, in this scope, by a hash that is kept; entries with the number itself go (requests/erasures.ts). NOT_AVAILABLE without ERASURE_KEY. */
     eraseNumber: action(...eraseNumber, { since: "0.3.0" }),
+    /** Internal: folders of the archive for these numbers (requests/archive.ts). NOT_AVAILABLE without ERASURE_KEY. */
+    archiveFolders: action(...archiveFolders, { since: "0.3.0" }),
   },
   events: {},
 };

@@ -17,6 +17,7 @@ import { AttemptFacts, CARRIER_ENDS, HangupSource } from "./records/attempt.ts";
 import { CalleeCap } from "./merchants.ts";
 import { MAX_TRANSFER_NUMBERS, ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { EngineEnum } from "./records/models.ts";
+import { archived } from "./requests/archive.ts";
 import { eraseNumber } from "./requests/erasures.ts";
 import { endRecords } from "./requests/retention.ts";
 import { inboundCallList } from "./records/inbound.ts";
@@ -281,10 +282,11 @@ export const dialer = {
     recorded: action(OwnRecording, Type.Object({ wanted: Type.Boolean() })),
     /** The same of one that the conversation has put into the bucket. Idempotent. wanted false: the object is not needed and is to be removed. */
     recordedInCloud: action(OwnRecording, Type.Object({ wanted: Type.Boolean() }), { since: "0.3.0" }),
-    /** Internal: erases all that this service keeps of a number and of these leads (requests/erasures.ts). */
+    /** Internal: erases all that this service keeps of a number and of these leads (requests/erasures.ts), or ends what it has of a kind of them (requests/retention.ts). */
     eraseNumber: action(...eraseNumber, { timeout_ms: 30_000, since: "0.3.0" }),
-    /** Internal: ends what this service has of a kind of these leads (requests/retention.ts). */
-    endRecords: action(...endRecords, { timeout_ms: 30_000, since: "0.3.0" }),
+    endRecords: action(...endRecords, { timeout_ms: 60_000, since: "0.3.0" }),
+    /** Internal: writes what is about to end into the archive in the bucket; without entries it says whether that could be done (requests/archive.ts). NOT_AVAILABLE without S3_BUCKET. */
+    archive: action(...archived, { timeout_ms: 60_000, since: "0.3.0" }),
     /** Internal, after the lead's scope was checked by its owner: its calls and their callbacks, oldest first; the newest 100 calls, 500 callbacks. */
     history: action(
       Strict({ lead_id: Uuid }),

@@ -56,6 +56,7 @@ export const MEASURED: Readonly<Record<string, readonly Side[]>> = {
   "conversation.prepareMany": ["params", "result"],
   "conversation.salvage": ["result"],
   "conversation.turn": ["params", "result"],
+  "dialer.archive": ["params"],
   "dialer.carrierEvent": ["params", "result"],
   "dialer.dialMany": ["params"],
   "dialer.history": ["result"],

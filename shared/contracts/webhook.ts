@@ -191,7 +191,7 @@ export const webhook = {
     /** Internal: erases what deliveries of these leads say of a person (requests/erasures.ts). */
     eraseNumber: action(...eraseNumber, { timeout_ms: 15_000, ...SINCE }),
     /** Internal: ends what deliveries have of a kind of these leads (requests/retention.ts). */
-    endRecords: action(...endRecords, { timeout_ms: 15_000, ...SINCE }),
+    endRecords: action(...endRecords, { timeout_ms: 60_000, ...SINCE }),
   },
   events: {},
 };

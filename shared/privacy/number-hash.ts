@@ -14,6 +14,10 @@ export interface HashKeys {
 export interface NumberHash {
   /** The hash of a number in E.164. NOT_AVAILABLE without ERASURE_KEY. */
   own(e164: string): string;
+  /** Folders of a bucket for what has to do with the number, `<name of the key>/<hash>`: the one under ERASURE_KEY first, then that under the other key. */
+  folders(e164: string): string[];
+  /** NOT_AVAILABLE without ERASURE_KEY. */
+  check(): void;
   /** The hashes by which the number may be known: under each key there is; none without a key. */
   all(e164: string): string[];
 }
@@ -42,6 +46,14 @@ export function numberHash(env: HashKeys): NumberHash {
             "NOT_AVAILABLE",
             "Nothing can be erased: ERASURE_KEY is not set in this deployment, without which an erased number could not be kept from being called again.",
           ),
+    check: () =>
+      own
+        ? undefined
+        : fail(
+            "NOT_AVAILABLE",
+            "Nothing can be archived: ERASURE_KEY is not set in this deployment, without which an erasure would not find a number in the archive.",
+          ),
+    folders: (e164) => hashes.map((hash) => hash(e164).split(":").slice(1).join("/")),
     all: (e164) => [...new Set(hashes.map((hash) => hash(e164)))],
   };
 }

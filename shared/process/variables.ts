@@ -166,7 +166,7 @@ export const VARIABLES = {
     default: false,
     doc: "recordings also go to S3-compatible storage and are served from there",
   },
-  S3_BUCKET: { kind: "text", doc: "bucket for recordings; required with the upload" },
+  S3_BUCKET: { kind: "text", doc: "bucket for recordings and the archive; required with the upload" },
   S3_REGION: { kind: "text", default: "us-east-1", doc: "region of the bucket" },
   S3_ENDPOINT: { kind: "url", doc: "other S3-compatible endpoint (MinIO and the like)" },
   S3_ACCESS_KEY_ID: { kind: "text", doc: "access key; empty: the SDK's own chain (instance role, shared file)" },

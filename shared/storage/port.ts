@@ -15,12 +15,20 @@ export interface Opened {
 
 /** A store of large immutable objects. Every method throws DEPENDENCY_DOWN when the store fails and VALIDATION_FAILED for an invalid key. */
 export interface Storage {
-  /** Writes an object atomically, replacing one of the same key; resolves with its size once it is durable. `bytes` null: size unknown beforehand. */
-  put(key: string, body: Readable, content_type: string, bytes: number | null): Promise<number>;
+  /** Writes an object atomically, replacing one of the same key; resolves with its size once it is durable. `bytes` null: size unknown beforehand. `within_ms`: after this nothing is written any more, in a bucket. */
+  put(key: string, body: Readable, content_type: string, bytes: number | null, within_ms?: number): Promise<number>;
   /** Opens an object, or a range that must lie within it; null: no such object. */
   open(key: string, range?: ByteRange): Promise<Opened | null>;
   /** Removes an object. Idempotent. */
   remove(key: string): Promise<void>;
+}
+
+/** A store whose objects are found by how their keys begin. */
+export interface Bucket extends Storage {
+  /** Keys that begin so, all of them. */
+  keys(prefix: string): Promise<string[]>;
+  /** The folders in this one, which ends in a slash, as prefixes that end in one too. */
+  folders(prefix: string): Promise<string[]>;
 }
 
 const MAX_KEY_CHARS = 300;

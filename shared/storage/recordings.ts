@@ -1,13 +1,13 @@
 import type { ProcessDeps } from "../process/process-deps.ts";
 import { localFolder } from "./local-folder.ts";
-import type { Storage } from "./port.ts";
+import type { Bucket, Storage } from "./port.ts";
 import { s3 } from "./s3.ts";
 
 /** The stores of recordings. */
 export interface RecordingStores {
   local: Storage;
   /** The bucket, where one is configured; uploaded recordings stay readable when uploads are switched off. */
-  cloud: Storage | null;
+  cloud: Bucket | null;
   /** New recordings are uploaded. */
   upload: boolean;
 }

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
-import type { S3Client } from "@aws-sdk/client-s3";
+import type { ListObjectsV2CommandOutput, S3Client } from "@aws-sdk/client-s3";
 import { Failure, fail } from "../errors.ts";
-import { checkKey, type ByteRange, type Storage } from "./port.ts";
+import { checkKey, type Bucket, type ByteRange } from "./port.ts";
 
 /** A bucket and how to reach it. Without `endpoint`: AWS; without keys: the SDK finds them (instance role, shared file). */
 export interface S3Options {
@@ -70,14 +70,36 @@ async function connect({ region, endpoint, access_key_id, secret_access_key }: S
   return { sdk, client };
 }
 
+/** What is found by how its key begins, page by page. */
+function listing(bucket: string, at: () => ReturnType<typeof connect>): Pick<Bucket, "keys" | "folders"> {
+  type Page = Pick<ListObjectsV2CommandOutput, "Contents" | "CommonPrefixes">;
+  const all = async (asked: { Prefix: string; Delimiter?: string }, of: (page: Page) => (string | undefined)[]) => {
+    const found: string[] = [];
+    try {
+      const { sdk, client } = await at();
+      for await (const page of sdk.paginateListObjectsV2({ client }, { Bucket: bucket, ...asked }))
+        found.push(...of(page).filter((text) => text !== undefined));
+      return found;
+    } catch (error) {
+      return broken("list objects", error);
+    }
+  };
+  return {
+    keys: (Prefix) => all({ Prefix }, ({ Contents = [] }) => Contents.map(({ Key }) => Key)),
+    folders: (Prefix) =>
+      all({ Prefix, Delimiter: "/" }, ({ CommonPrefixes = [] }) => CommonPrefixes.map((folder) => folder.Prefix)),
+  };
+}
+
 /** Objects in a bucket. The SDK, which is slow to load, is loaded at first use. */
-export function s3(options: S3Options): Storage {
+export function s3(options: S3Options): Bucket {
   const { bucket: Bucket } = options;
   let connected: ReturnType<typeof connect> | null = null;
   const at = (): ReturnType<typeof connect> => (connected ??= connect(options));
 
   return {
-    async put(key, body, content_type, bytes) {
+    ...listing(Bucket, at),
+    async put(key, body, content_type, bytes, within_ms = PUT_MS) {
       const Key = checkKey(key);
       if (bytes === null) fail("VALIDATION_FAILED", "An upload needs to know its length beforehand.");
       try {
@@ -85,7 +107,7 @@ export function s3(options: S3Options): Storage {
         // the SDK does not handle errors of its source, which would end the process
         const broke = new AbortController();
         body.once("error", () => broke.abort());
-        const abortSignal = AbortSignal.any([broke.signal, AbortSignal.timeout(PUT_MS)]);
+        const abortSignal = AbortSignal.any([broke.signal, AbortSignal.timeout(Math.min(within_ms, PUT_MS))]);
         await client.send(
           new sdk.PutObjectCommand({ Bucket, Key, Body: body, ContentLength: bytes, ContentType: content_type }),
           { abortSignal },

@@ -68,7 +68,7 @@ test("a collection that was forgotten is found, and so is an eraser that there i
 });
 
 test("what an erasure counts is of what the page says is erased", () => {
-  expect(ERASED_KINDS).toHaveLength(10);
+  expect(ERASED_KINDS).toHaveLength(11);
   for (const owner of ["leads", "dialer", "webhook", "conversation", "blacklist"])
     expect([...toldIn(page).values()].map(({ eraser }) => eraser)).toContain(owner);
 });

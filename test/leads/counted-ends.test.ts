@@ -65,6 +65,7 @@ function processOf(step: (name: string, write: () => Promise<unknown>) => Promis
     metrics: { count: () => undefined } as unknown as RetentionDeps["metrics"],
     leads: leadsRepository(model, { base64url: () => randomUUID() }),
     holds: { among: async () => () => false },
+    erasures: { underWay: async () => new Set() },
     aged: { ...aged, remove: stepped("remove", aged.remove) },
     counters: { add: stepped("add", counters().add) },
     retentions: { ...kept, progress: stepped("progress", kept.progress) },

@@ -3,6 +3,7 @@ import { fail } from "../../../shared/errors.ts";
 import { RANK, type Transition } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import type { DialerParts } from "../deps.ts";
+import { eraseArchive } from "./archive.ts";
 
 type Erased = ResultOf<"dialer.eraseNumber">;
 
@@ -40,7 +41,7 @@ export async function deleteRecording(
   return true;
 }
 
-/** The calls of these leads, with their recordings and callbacks, and the calls of this number to ours. The recording goes first: what is gone is never named as there. */
+/** The calls of these leads, with their recordings and callbacks, the calls of this number to ours, and what the archive has of it. The recording goes first: what is gone is never named as there. */
 export async function eraseNumber(deps: DialerParts, p: ParamsOf<"dialer.eraseNumber">): Promise<Erased> {
   const calls = await deps.calls.ofLeads(p.lead_ids);
   const waiting = new Set(calls.filter(isUnderWay).map(({ lead_id }) => lead_id));
@@ -53,8 +54,9 @@ export async function eraseNumber(deps: DialerParts, p: ParamsOf<"dialer.eraseNu
   }
   const carrier_callbacks = await deps.callbacks.erase(over.map(({ _id }) => _id));
   const inbound = await deps.inboundCalls.erase(p, p.phone_number, deps.clock.now());
+  const archives = p.archive_folders === undefined ? 0 : await eraseArchive(deps, p, p.archive_folders);
   return {
-    erased: { calls: erased, recordings, carrier_callbacks, inbound_calls: inbound.erased },
+    erased: { calls: erased, recordings, carrier_callbacks, inbound_calls: inbound.erased, archives },
     waiting: [...waiting],
     pending: inbound.pending,
   };

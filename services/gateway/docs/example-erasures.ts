@@ -18,6 +18,7 @@ export const ERASURE = {
     inbound_calls: 0,
     conversation_sessions: 0,
     deliveries: 0,
+    archives: 0,
     blacklist_entries: 0,
   },
   requested_by: { kind: "user", id: SAMPLE.user_id, role: "admin" },
@@ -29,6 +30,7 @@ const DAYS = { recordings_days: 30, transcripts_days: 90, deliveries_days: 30, l
 const RETENTION = {
   reseller_id: SAMPLE.reseller_id,
   ...DAYS,
+  archive: false,
   set_by: { kind: "user", id: SAMPLE.user_id, role: "admin" },
   updated_at: TIME,
   next_run_at: TIME,
@@ -70,6 +72,7 @@ export const ERASURES = {
     request: { reseller_id: SAMPLE.reseller_id, recordings_days: 30 },
     response: {
       reseller_id: SAMPLE.reseller_id,
+      archive: false,
       kinds: [{ kind: "recordings", days: 30, before: TIME, leads: 0, more: false }],
     },
   },

@@ -29,13 +29,13 @@ const retention: readonly Row[] = tagged("Retention", [
   row("PUT", "/retention", "leads.setRetention", OWNERS, 200, {
     summary: "Set how long the records of a reseller are kept, as a whole: what is older ends, from now on once a day",
     body: "*",
-    errors: RESELLER,
+    errors: [...RESELLER, "NOT_AVAILABLE"],
   }),
   row("POST", "/retention/dry-run", "leads.dryRunRetention", OWNERS, 200, {
     summary: "Count what would end now, with the periods you send or else with those that are set; nothing ends",
     cost: COST.sum,
     body: "*",
-    errors: RESELLER,
+    errors: [...RESELLER, "NOT_AVAILABLE"],
   }),
 ]);
 

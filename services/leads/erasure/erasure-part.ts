@@ -8,8 +8,8 @@ import type { LeadDoc } from "../leads.model.ts";
 import type { LegalHolds } from "../holds/legal-holds.repository.ts";
 import { eraseDue, type ErasureDeps } from "./erasure-pass.ts";
 import { createErasure, getErasure, listErasures } from "./erasure-requests.ts";
-import { erasureSchema } from "./erasures.model.ts";
-import { erasuresRepository } from "./erasures.repository.ts";
+import type { Erasures } from "./erasures.repository.ts";
+import type { Retentions } from "../retention/retentions.repository.ts";
 import { leadsOfNumber } from "./leads-of-number.ts";
 
 const READ_EVERY_MS = 15_000;
@@ -29,8 +29,9 @@ export function erasurePart(
   model: Model<LeadDoc>,
   events: Pick<EventLog, "erase">,
   holds: LegalHolds,
+  erasures: Erasures,
+  retentions: Pick<Retentions, "mayHaveArchived">,
 ): ErasurePart {
-  const erasures = erasuresRepository(service.store().model("erasures", erasureSchema));
   const ageOf = async (held: boolean) => {
     const oldest = await erasures.oldest(held);
     const ms = oldest === null ? 0 : service.clock.now().getTime() - oldest.getTime();
@@ -50,6 +51,7 @@ export function erasurePart(
         listErasures: (p) => listErasures(deps, p),
       };
     },
-    pass: (deps) => eraseDue({ ...service, ...deps, erasures, events, holds, ofNumber }),
+    pass: (deps) =>
+      eraseDue({ ...service, ...deps, erasures, events, holds, ofNumber, mayHaveArchived: retentions.mayHaveArchived }),
   };
 }

@@ -29,6 +29,8 @@ export interface ErasureDeps extends Pick<LeadDeps, "clock" | "leads" | "log" | 
   events: Pick<EventLog, "erase">;
   holds: Pick<LegalHolds, "covering">;
   ofNumber(taken: TakenErasure): LeadsOfNumber;
+  /** Whether the archive may have something of this reseller, or of any (null). */
+  mayHaveArchived(reseller_id: string | null): Promise<boolean>;
 }
 
 /** What is asked of a service, and what it answers. */
@@ -96,14 +98,21 @@ async function eraseBatch(deps: ErasureDeps, taken: TakenErasure, batch: Erasabl
   });
 }
 
-/** What is known of the number itself: calls to us that were blocked, wishes that were uttered meanwhile. */
+/** Where the archive has the number; undefined: it has nothing of the scope. */
+async function archiveFolders({ bus, mayHaveArchived }: ErasureDeps, { reseller_id, phone_number }: TakenErasure) {
+  if (!(await mayHaveArchived(reseller_id))) return undefined;
+  return (await bus.call("blacklist.archiveFolders", { phone_numbers: [phone_number] })).folders[0];
+}
+
+/** What is known of the number itself: the archive, calls to us that were blocked, wishes that were uttered meanwhile. */
 async function eraseNumber(
-  { bus }: ErasureDeps,
+  deps: ErasureDeps,
   taken: TakenErasure,
 ): Promise<{ erased: ErasedCounts; pending: boolean }> {
-  const order = orderOf(taken, []);
+  const folders = await archiveFolders(deps, taken);
+  const order = { ...orderOf(taken, []), ...(folders === undefined ? {} : { archive_folders: folders }) };
   const answers: Answer[] = [];
-  for (const lister of LISTERS) answers.push(await lister(bus, order));
+  for (const lister of LISTERS) answers.push(await lister(deps.bus, order));
   return {
     erased: answers.map((answer) => answer.erased).reduce(plus, {}),
     pending: answers.some((answer) => answer.pending),

@@ -29,6 +29,8 @@ export interface Erasures {
   finish(taken: TakenErasure, now: Date): Promise<boolean>;
   /** When the oldest was asked for that is not done: of those that a legal hold keeps, or of the others; null: there is none. */
   oldest(held: boolean): Promise<Date | null>;
+  /** Those of these numbers of which an erasure is under way, whatever its scope. */
+  underWay(phone_numbers: readonly string[]): Promise<Set<string | undefined>>;
   find(scope: Scope, id: string): Promise<ErasureDoc | null>;
   page(scope: Scope, filter: ErasureFilter, after: PageFilter, size: number): Promise<ErasureDoc[]>;
 }
@@ -75,6 +77,8 @@ export function erasuresRepository(model: Model<ErasureDoc>): Erasures {
         .lean<Pick<ErasureDoc, "created_at">>();
       return found?.created_at ?? null;
     },
+    underWay: async (phone_numbers) =>
+      new Set(await model.distinct("phone_number", { phone_number: { $in: [...phone_numbers] } })),
     find: (scope, _id) => model.findOne({ _id, ...within(scope) }).lean<ErasureDoc>(),
     page: (scope, { state, reseller_id }, after, size) =>
       newestOf(

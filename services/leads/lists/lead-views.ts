@@ -44,23 +44,25 @@ export const toSummary = (d: LeadDoc): LeadSummary => ({
   updated_at: d.updated_at.toISOString(),
 });
 
+/** Document -> the record of 2.1, of whatever size. */
+export const toWholeRecord = (d: LeadDoc): LeadRecord => ({
+  ...toSummary(d),
+  template_id: d.template_id,
+  call_id: d.call_id,
+  call_initiated_time: iso(d.call_initiated_time),
+  call_end_time: iso(d.call_end_time),
+  recording_url: d.recording_url,
+  cost: totalCost(d.costs),
+  execution_mode: d.execution_mode,
+  call_direction: d.call_direction,
+  outbound_number_id: d.outbound_number_id,
+  trace_scores: d.trace_scores,
+  payload: plain(d.payload),
+  metaData: metaOf(d),
+});
+
 /** Document -> the record of 2.1. */
-export const toRecord = (d: LeadDoc): LeadRecord =>
-  boundedLead({
-    ...toSummary(d),
-    template_id: d.template_id,
-    call_id: d.call_id,
-    call_initiated_time: iso(d.call_initiated_time),
-    call_end_time: iso(d.call_end_time),
-    recording_url: d.recording_url,
-    cost: totalCost(d.costs),
-    execution_mode: d.execution_mode,
-    call_direction: d.call_direction,
-    outbound_number_id: d.outbound_number_id,
-    trace_scores: d.trace_scores,
-    payload: plain(d.payload),
-    metaData: metaOf(d),
-  });
+export const toRecord = (d: LeadDoc): LeadRecord => boundedLead(toWholeRecord(d));
 
 /** From when the lead's age counts, and its faults in a row, where there is anything to say. */
 const ageAndFaults = ({

@@ -6,7 +6,10 @@ import type { FoldableLead } from "./lead-fold.ts";
 import type { EndedAt } from "./retentions.model.ts";
 
 /** What of a lead that is old enough a run needs. */
-export type AgedLead = Pick<LeadDoc, "_id" | "phone_number" | "outbox_at" | "report_due_at" | "call_end"> & {
+export type AgedLead = Pick<
+  LeadDoc,
+  "_id" | "merchant_id" | "phone_number" | "outbox_at" | "report_due_at" | "call_end"
+> & {
   finished_at: Date;
 };
 
@@ -23,6 +26,8 @@ export interface AgedLeads {
   ): Promise<number>;
   /** Those of these leads that are over, and owe nothing, with what their figures are made of. */
   foldable(lead_ids: readonly string[]): Promise<FoldableLead[]>;
+  /** Those of these leads that are over, and owe nothing, whole. */
+  whole(lead_ids: readonly string[]): Promise<LeadDoc[]>;
   /** Deletes these leads, whose fold is written; how many there still were. What the other services had of them is gone, so that nothing is told of them any more. */
   remove(lead_ids: readonly string[]): Promise<number>;
 }
@@ -31,7 +36,7 @@ export interface AgedLeads {
 export const owesNothing = ({ outbox_at, report_due_at, call_end }: AgedLead): boolean =>
   outbox_at === undefined && report_due_at === undefined && call_end === undefined;
 
-const AGED = { phone_number: 1, finished_at: 1, outbox_at: 1, report_due_at: 1, call_end: 1 } as const;
+const AGED = { merchant_id: 1, phone_number: 1, finished_at: 1, outbox_at: 1, report_due_at: 1, call_end: 1 } as const;
 const FOLDABLE = {
   merchant_id: 1,
   template_id: 1,
@@ -52,6 +57,13 @@ const LEFT: Record<RetentionKind, Record<string, unknown>> = {
   deliveries: { "payload.reporting_webhook_url": { $gt: "" } },
   leads: {},
 };
+
+/** Those of these leads that are over. */
+const overOf = (lead_ids: readonly string[]) => ({
+  _id: { $in: [...lead_ids] },
+  finished_at: { $ne: null },
+  ...IS_OVER,
+});
 
 /** Reads them by the index on the reseller and the end (leads.model.ts). */
 export const agedLeads = (model: Model<LeadDoc>): AgedLeads => ({
@@ -78,10 +90,8 @@ export const agedLeads = (model: Model<LeadDoc>): AgedLeads => ({
       },
       { limit: MAX_COUNTED_AGED + 1 },
     ),
-  foldable: (lead_ids) =>
-    model
-      .find({ _id: { $in: [...lead_ids] }, finished_at: { $ne: null }, ...IS_OVER }, FOLDABLE)
-      .lean<FoldableLead[]>(),
+  foldable: (lead_ids) => model.find(overOf(lead_ids), FOLDABLE).lean<FoldableLead[]>(),
+  whole: (lead_ids) => model.find(overOf(lead_ids)).lean<LeadDoc[]>(),
   remove: async (lead_ids) =>
     (await model.deleteMany({ _id: { $in: [...lead_ids] }, finished_at: { $ne: null } })).deletedCount,
 });

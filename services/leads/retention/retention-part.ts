@@ -2,14 +2,14 @@ import type { Model } from "mongoose";
 import type { Handlers, ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { Loop } from "../../../shared/time/loop.ts";
 import type { LeadDeps } from "../deps.ts";
+import type { Erasures } from "../erasure/erasures.repository.ts";
 import type { LegalHolds } from "../holds/legal-holds.repository.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { agedLeads } from "./aged-leads.ts";
 import type { LeadCounters } from "./lead-counters.repository.ts";
 import { endAged } from "./retention-run.ts";
 import { dryRunRetention, getRetention, setRetention } from "./retention-settings.ts";
-import { retentionSchema } from "./retentions.model.ts";
-import { retentionsRepository } from "./retentions.repository.ts";
+import type { Retentions } from "./retentions.repository.ts";
 
 /** What the leads service does with how long records are kept: ages are counted from the end of a lead. */
 export interface RetentionPart {
@@ -26,8 +26,9 @@ export function retentionPart(
   model: Model<LeadDoc>,
   holds: LegalHolds,
   counters: LeadCounters,
+  erasures: Pick<Erasures, "underWay">,
+  retentions: Retentions,
 ): RetentionPart {
-  const retentions = retentionsRepository(service.store().model("retentions", retentionSchema));
   const aged = agedLeads(model);
   return {
     actions: (loop) => {
@@ -38,6 +39,6 @@ export function retentionPart(
         dryRunRetention: (p, { bus }) => dryRunRetention(deps, bus, p),
       };
     },
-    pass: (deps) => endAged({ ...service, ...deps, retentions, aged, counters, holds }),
+    pass: (deps) => endAged({ ...service, ...deps, retentions, aged, counters, erasures, holds }),
   };
 }

@@ -9,11 +9,13 @@ import {
 import { errorForLog } from "../../../shared/process/log.ts";
 import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
+import type { Erasures } from "../erasure/erasures.repository.ts";
 import type { LegalHolds } from "../holds/legal-holds.repository.ts";
 import { endRecording, endTranscript } from "../rules/lead-retention.ts";
 import type { LeadCounters } from "./lead-counters.repository.ts";
 import { foldOf } from "./lead-fold.ts";
-import { owesNothing, type AgedLeads } from "./aged-leads.ts";
+import { owesNothing, type AgedLead, type AgedLeads } from "./aged-leads.ts";
+import { archiveOrder, archiveOwn } from "./lead-archive.ts";
 import { daysOf, type LeadFold, type RetentionDoc, type RetentionRun } from "./retentions.model.ts";
 import type { Retentions } from "./retentions.repository.ts";
 
@@ -38,6 +40,7 @@ export interface RetentionDeps extends Pick<ServiceDeps, "bus" | "clock" | "log"
   aged: AgedLeads;
   counters: Pick<LeadCounters, "add">;
   holds: Pick<LegalHolds, "among">;
+  erasures: Pick<Erasures, "underWay">;
 }
 
 type Order = ParamsOf<"dialer.endRecords">;
@@ -93,6 +96,19 @@ async function endOwn(
   return kind === "recordings" ? {} : { transcripts: made.filter((lead) => lead !== null).length };
 }
 
+/** Those of a batch that may end now: they owe nothing, no legal hold covers them, and where they would be archived, nobody has their number erased. */
+async function endable({ erasures, holds }: RetentionDeps, taken: RetentionDoc, batch: AgedLead[]) {
+  const isHeld = await holds.among(
+    taken._id,
+    batch.map((lead) => lead.phone_number),
+  );
+  const free = batch.filter((lead) => owesNothing(lead) && !isHeld(lead.phone_number));
+  if (taken.archive !== true) return free;
+  const numbers = free.flatMap(({ phone_number }) => (phone_number === null ? [] : [phone_number]));
+  const erased = await erasures.underWay(numbers);
+  return free.filter(({ phone_number }) => phone_number === null || !erased.has(phone_number));
+}
+
 /** Ends what the next leads have of the run's kind; null: there are no more; "lost": another process has the run. Those of which something is under way, and those under a legal hold, stay as they are. */
 async function endBatch(
   deps: RetentionDeps,
@@ -103,16 +119,23 @@ async function endBatch(
   const batch = await deps.aged.next(taken._id, run.after, before, LEADS_PER_END);
   const last = batch.at(-1);
   if (last === undefined) return null;
-  const phones = batch.map((lead) => lead.phone_number);
-  const isHeld = await deps.holds.among(taken._id, phones);
-  let lead_ids = batch.filter((lead) => owesNothing(lead) && !isHeld(lead.phone_number)).map((lead) => lead._id);
+  const { bus, clock } = deps;
+  const asked = clock.now();
+  const free = await endable(deps, taken, batch);
+  const archive = taken.archive && free.length > 0 ? await archiveOrder(bus, asked, taken._id, free) : undefined;
+  let lead_ids = free.map((lead) => lead._id);
   let ended: EndedCounts = {};
   for (const holder of HOLDERS[run.kind]) {
     if (lead_ids.length === 0) break;
-    const answer = await holder(deps.bus, { kind: run.kind, lead_ids });
+    const answer = await holder(bus, { kind: run.kind, lead_ids, ...(archive && { archive }) });
     const waiting = new Set(answer.waiting);
     lead_ids = lead_ids.filter((id) => !waiting.has(id));
     ended = plus(ended, answer.ended);
+  }
+  if (archive) {
+    const kept = await archiveOwn(bus, deps.aged, run.kind, lead_ids, archive);
+    lead_ids = kept.lead_ids;
+    ended = plus(ended, { archived: kept.written });
   }
   const own = await endOwn(deps, taken, run.kind, lead_ids);
   if (own === null) return "lost";

@@ -40,7 +40,7 @@ async function resellerOf(bus: Bus, by: By, named: string | undefined): Promise<
 }
 
 /** The periods that are asked for, those that are not named being none. VALIDATION_FAILED where something would outlive its lead. */
-function daysFrom(asked: Omit<Wanted, "by" | "reseller_id">): RetentionDays {
+function daysFrom(asked: Omit<Wanted, "by" | "reseller_id" | "archive">): RetentionDays {
   const days = { ...NO_DAYS, ...asked };
   const { leads_days } = days;
   const longer = RETENTION_KINDS.filter((kind) => (daysOf(days, kind) ?? 0) > (leads_days ?? Infinity));
@@ -49,6 +49,12 @@ function daysFrom(asked: Omit<Wanted, "by" | "reseller_id">): RetentionDays {
       errors: longer.map((kind) => ({ path: `${kind}_days`, message: `must be at most leads_days (${leads_days})` })),
     });
   return days;
+}
+
+/** Makes sure that what ends could be archived. NOT_AVAILABLE without a bucket, or without the key by which an erasure would find it there. */
+async function checkArchive(bus: Bus, clock: Pick<ServiceDeps["clock"], "now">): Promise<void> {
+  await bus.call("dialer.archive", { until: clock.now().toISOString(), entries: [] });
+  await bus.call("blacklist.archiveFolders", { phone_numbers: [] });
 }
 
 /** GET /retention. */
@@ -65,42 +71,46 @@ export async function getRetention(
 export async function setRetention(
   { clock, log, retentions, onDue }: RetentionSettingDeps,
   bus: Bus,
-  { by, reseller_id: named, ...wanted }: Wanted,
+  { by, reseller_id: named, archive = false, ...wanted }: Wanted,
 ): Promise<ResultOf<"leads.setRetention">> {
   const reseller_id = await resellerOf(bus, by, named);
   const days = daysFrom(wanted);
+  if (archive) await checkArchive(bus, clock);
   const now = clock.now();
   const { kind, id, role } = by;
   const isSet = Object.values(days).some((of) => of !== null);
   const stored = await retentions.set({
     _id: reseller_id,
     days,
+    archive,
     set_by: { kind, id, role },
     updated_at: now,
     ...(isSet ? { due_at: now } : {}),
   });
-  log.info({ event: "retention.set", reseller_id, ...days, by: id }, "how long records are kept was set");
+  log.info({ event: "retention.set", reseller_id, ...days, archive, by: id }, "how long records are kept was set");
   await recordAudit({ log }, bus, {
     by,
     action: "retention.set",
     subject: reseller_id,
     reseller_id,
     merchant_id: null,
-    details: { ...days },
+    details: { ...days, archive },
   });
   if (isSet) onDue();
   return toRetention(reseller_id, stored);
 }
 
-/** POST /retention/dry-run: what would end now with these periods, or, where none is named, with those that are set. Changes nothing. */
+/** POST /retention/dry-run: what would end now with these periods, or, where none is named, with those that are set; and whether it would be archived. Changes nothing. */
 export async function dryRunRetention(
   { clock, retentions, aged, holds }: RetentionSettingDeps,
   bus: Bus,
-  { by, reseller_id: named, ...wanted }: Wanted,
+  { by, reseller_id: named, archive: asked, ...wanted }: Wanted,
 ): Promise<ResultOf<"leads.dryRunRetention">> {
   const reseller_id = await resellerOf(bus, by, named);
   const stored = await retentions.find(reseller_id);
   const days = Object.keys(wanted).length > 0 ? daysFrom(wanted) : (stored?.days ?? NO_DAYS);
+  const archive = asked ?? stored?.archive ?? false;
+  if (archive) await checkArchive(bus, clock);
   const now = clock.now();
   const held = await holds.numbersOf(reseller_id, MAX_HELD);
   const kinds = RETENTION_KINDS.map(async (kind) => {
@@ -119,5 +129,5 @@ export async function dryRunRetention(
       },
     ];
   });
-  return { reseller_id, kinds: (await Promise.all(kinds)).flat() };
+  return { reseller_id, archive, kinds: (await Promise.all(kinds)).flat() };
 }

@@ -45,6 +45,10 @@ export interface LeadFold {
 export interface RetentionDoc {
   _id: string;
   days: RetentionDays;
+  /** What ends is written to the archive first; absent: it is not. */
+  archive?: boolean;
+  /** It was so once: the archive may have something of the reseller. */
+  archived?: true;
   set_by: NonNullable<RetentionRecord["set_by"]>;
   updated_at: Date;
   /** When a process takes it next; while one is at it, when that counts as gone. Absent: nothing is set. */
@@ -67,6 +71,8 @@ export const retentionSchema = new Schema<RetentionDoc>(
   {
     _id: { type: String, required: true },
     days: { type: Free, required: true },
+    archive: Boolean,
+    archived: Boolean,
     set_by: { type: Free, required: true },
     updated_at: { type: Date, required: true },
     due_at: Date,
@@ -97,6 +103,7 @@ const NONE = Object.fromEntries(ENDED_KINDS.map((kind) => [kind, 0])) as Record<
 export const toRetention = (reseller_id: string, d: RetentionDoc | null): RetentionRecord => ({
   reseller_id,
   ...(d?.days ?? NO_DAYS),
+  archive: d?.archive ?? false,
   set_by: d?.set_by ?? null,
   updated_at: d?.updated_at.toISOString() ?? null,
   next_run_at: d?.due_at?.toISOString() ?? null,

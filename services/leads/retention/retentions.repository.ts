@@ -6,7 +6,9 @@ import type { RetentionDoc } from "./retentions.model.ts";
 export interface Retentions {
   find(reseller_id: string): Promise<RetentionDoc | null>;
   /** Sets the periods of a reseller. A run under way is over with that: the next one begins at the oldest lead. A fold that is not done yet is due at once. */
-  set(retention: Omit<RetentionDoc, "turn" | "done_to" | "run" | "fold" | "folds">): Promise<RetentionDoc>;
+  set(retention: Omit<RetentionDoc, "turn" | "done_to" | "run" | "fold" | "folds" | "archived">): Promise<RetentionDoc>;
+  /** Whether anything of this reseller, or of any (null), may be in the archive. */
+  mayHaveArchived(reseller_id: string | null): Promise<boolean>;
   /** Takes the retention that has been due for longest, until then; null: none is due. */
   takeDue(now: Date, until: Date): Promise<RetentionDoc | null>;
   /** Nothing is set any more; when it was set anew meanwhile, nothing happens. */
@@ -19,7 +21,12 @@ export interface Retentions {
 export const retentionsRepository = (model: Model<RetentionDoc>): Retentions => ({
   find: (reseller_id) => model.findById(reseller_id).lean<RetentionDoc>(),
   async set({ _id, due_at, ...fields }) {
-    const set = { ...fields, done_to: {}, ...(due_at === undefined ? {} : { due_at }) };
+    const set = {
+      ...fields,
+      done_to: {},
+      ...(fields.archive ? { archived: true as const } : {}),
+      ...(due_at === undefined ? {} : { due_at }),
+    };
     const stored = await model
       .findOneAndUpdate(
         { _id },
@@ -33,6 +40,8 @@ export const retentionsRepository = (model: Model<RetentionDoc>): Retentions => 
     }
     return stored ?? { _id, ...fields, turn: 1, done_to: {}, ...(due_at === undefined ? {} : { due_at }) };
   },
+  mayHaveArchived: async (reseller_id) =>
+    (await model.exists({ archived: true, ...(reseller_id === null ? {} : { _id: reseller_id }) })) !== null,
   takeDue: (now, until) => takeLongestDue(model, now, until, { $inc: { turn: 1 } }),
   async rest({ _id, turn }) {
     await model.updateOne({ _id, turn }, { $set: { fold: null }, $unset: { due_at: 1 } });

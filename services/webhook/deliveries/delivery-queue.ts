@@ -32,6 +32,8 @@ export interface DeliveryQueue {
   contentsOf(lead_id: string): Promise<DeliveryContents[]>;
   /** Those of these leads that have some on their way. */
   underWay(lead_ids: readonly string[]): Promise<string[]>;
+  /** Those of these leads that are over, whole. */
+  over(lead_ids: readonly string[]): Promise<DeliveryDoc[]>;
   /** Deletes those of these leads that are over; how many. */
   removeOver(lead_ids: readonly string[]): Promise<number>;
   /** Writes other contents, all in one request. */
@@ -42,6 +44,12 @@ export interface DeliveryQueue {
 const READ_PER_SCAN = 20;
 /** Transitions of one moment that share a write. */
 const TRANSITIONS_PER_WRITE = 100;
+
+/** Those of these leads that are not on their way. */
+const overOf = (lead_ids: readonly string[]) => ({
+  lead_id: { $in: [...lead_ids] },
+  state: { $ne: "pending" as const },
+});
 
 /** The queue over a mongoose model. */
 export function deliveryQueue(model: Model<DeliveryDoc>): DeliveryQueue {
@@ -80,8 +88,8 @@ export function deliveryQueue(model: Model<DeliveryDoc>): DeliveryQueue {
     },
     contentsOf: (lead_id) => model.find({ lead_id }, { body: 1, url: 1, state: 1 }).lean<DeliveryContents[]>(),
     underWay: (lead_ids) => model.distinct("lead_id", { lead_id: { $in: [...lead_ids] }, state: "pending" }).exec(),
-    removeOver: async (lead_ids) =>
-      (await model.deleteMany({ lead_id: { $in: [...lead_ids] }, state: { $ne: "pending" } })).deletedCount,
+    over: (lead_ids) => model.find(overOf(lead_ids)).lean<DeliveryDoc[]>(),
+    removeOver: async (lead_ids) => (await model.deleteMany(overOf(lead_ids))).deletedCount,
     rewrite: async (contents) => {
       if (contents.length === 0) return;
       await updateEach(

@@ -1,5 +1,8 @@
-import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
+import type { Bus, ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
+import type { ArchiveEntry, ArchiveOrder } from "../../../shared/contracts/requests/archive.ts";
 import { isRecord } from "../../../shared/json.ts";
+import { placeIn, sendToArchive } from "../../../shared/privacy/archive-entries.ts";
+import { toListed, type DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 
 /** Fields of metaData that say what was said. */
@@ -23,7 +26,7 @@ export function bodyWithoutWords(body: string): string {
   return JSON.stringify({ ...event, data: emptied });
 }
 
-type Queue = Pick<DeliveryQueue, "contentsOf" | "rewrite" | "removeOver" | "underWay">;
+type Queue = Pick<DeliveryQueue, "contentsOf" | "over" | "rewrite" | "removeOver" | "underWay">;
 
 /** Takes what was said out of a lead's deliveries; how many had something. */
 async function endWords(queue: Queue, lead_id: string): Promise<number> {
@@ -35,18 +38,35 @@ async function endWords(queue: Queue, lead_id: string): Promise<number> {
   return changed.length;
 }
 
-/** Ends the deliveries of these leads, or what they say of a conversation. Leads with a delivery that is on its way are waited for. */
+/** What the archive says of a delivery: what its list does, and what it said. */
+const entryOf = (delivery: DeliveryDoc, order: ArchiveOrder): ArchiveEntry => ({
+  place: placeIn(order, delivery.lead_id),
+  file: "deliveries",
+  record: {
+    record: "delivery",
+    ...toListed(delivery, null),
+    ...(delivery.endpoint === undefined ? {} : { endpoint_id: delivery.endpoint.id }),
+    event: JSON.parse(delivery.body) as unknown,
+  },
+});
+
+/** Ends the deliveries of these leads, or what they say of a conversation, of which the lead has more. Where they are archived, that is done before. Leads with a delivery that is on its way are waited for. */
 export async function endDeliveries(
   queues: readonly Queue[],
-  { kind, lead_ids }: ParamsOf<"webhook.endRecords">,
+  bus: Bus,
+  { kind, lead_ids, archive }: ParamsOf<"webhook.endRecords">,
 ): Promise<ResultOf<"webhook.endRecords">> {
   if (kind === "recordings") return { ended: {}, waiting: [] };
   const waiting = new Set((await Promise.all(queues.map((queue) => queue.underWay(lead_ids)))).flat());
   const over = lead_ids.filter((lead_id) => !waiting.has(lead_id));
-  let deliveries = 0;
+  let [deliveries, archived] = [0, 0];
   for (const queue of queues) {
+    if (archive !== undefined && kind !== "transcripts") {
+      const entries = (await queue.over(over)).map((delivery) => entryOf(delivery, archive));
+      archived += await sendToArchive(bus, archive.until, entries);
+    }
     if (kind !== "transcripts") deliveries += await queue.removeOver(over);
     else for (const lead_id of over) deliveries += await endWords(queue, lead_id);
   }
-  return { ended: { deliveries }, waiting: [...waiting] };
+  return { ended: { deliveries, archived }, waiting: [...waiting] };
 }

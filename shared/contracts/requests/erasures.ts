@@ -13,6 +13,7 @@ import {
   valued,
   type Static,
 } from "../define.ts";
+import { ErasedFolders } from "./archive.ts";
 import { AskerKind, By, Count, NextCursor, OwnerFilter, PageParams, RoleEnum } from "../records/identity.ts";
 
 /** Leads whose things one request erases, at most. */
@@ -29,6 +30,7 @@ const COUNTED = {
   inbound_calls: "Inbound calls whose caller was erased, blocked ones too.",
   conversation_sessions: "Conversations that were deleted.",
   deliveries: "Deliveries of webhooks whose contents were erased.",
+  archives: "Files of the archive that were deleted.",
   blacklist_entries: "Entries of the blacklist with the number itself, in whose place its hash is kept.",
 } as const;
 /** A kind of thing that an erasure counts. */
@@ -49,6 +51,7 @@ const ErasedFields = Type.Object({
   inbound_calls: count(COUNTED.inbound_calls),
   conversation_sessions: count(COUNTED.conversation_sessions),
   deliveries: count(COUNTED.deliveries),
+  archives: count(COUNTED.archives),
   blacklist_entries: count(COUNTED.blacklist_entries),
 });
 
@@ -60,6 +63,8 @@ export const eraseNumber = [
     merchant_id: Nullable(Text(64)),
     phone_number: E164,
     lead_ids: Type.Array(Uuid, { maxItems: LEADS_PER_ERASURE }),
+    /** Where the archive has the number, for the one who keeps the archive. */
+    archive_folders: ErasedFolders,
   }),
   /** `waiting`: those of the leads of which something is still under way, so that nothing of them was erased. `pending`: something of the number itself is. */
   Type.Object({

@@ -1,5 +1,6 @@
 import { described, Id, IsoTime, named, Nullable, Strict, Text, Type, Uuid, valued, type Static } from "../define.ts";
 import { AskerKind, By, RoleEnum } from "../records/identity.ts";
+import { ArchiveOrder } from "./archive.ts";
 
 /** Leads whose things one request ends, at most. */
 export const LEADS_PER_END = 50;
@@ -43,6 +44,7 @@ const COUNTED = {
   calls: "Calls that were deleted with their leads.",
   conversation_sessions: "Conversations that were deleted.",
   leads: "Leads that were deleted.",
+  archived: "Files that were written to the archive before.",
 } as const;
 /** A kind of thing that a run counts. */
 export type EndedKind = keyof typeof COUNTED;
@@ -58,11 +60,16 @@ const EndedFields = Type.Object({
   calls: count(COUNTED.calls),
   conversation_sessions: count(COUNTED.conversation_sessions),
   leads: count(COUNTED.leads),
+  archived: count(COUNTED.archived),
 });
 
-/** What one service is to end: what it has of this kind of these leads, which are over. Every service that keeps such things has this action, by this name. Idempotent. */
+/** What one service is to end: what it has of this kind of these leads, which are over. Every service that keeps such things has this action, by this name. `archive`: it goes there first. Idempotent. */
 export const endRecords = [
-  Strict({ kind: Kind, lead_ids: Type.Array(Uuid, { maxItems: LEADS_PER_END }) }),
+  Strict({
+    kind: Kind,
+    lead_ids: Type.Array(Uuid, { maxItems: LEADS_PER_END }),
+    archive: Type.Optional(ArchiveOrder),
+  }),
   /** `waiting`: those of the leads of which something is still under way, so that nothing of them ended. */
   Type.Object({ ended: Type.Partial(EndedFields), waiting: Type.Array(Uuid, { maxItems: LEADS_PER_END }) }),
 ] as const;
@@ -74,6 +81,7 @@ export const RetentionRecord = named(
   Type.Object({
     reseller_id: described("The reseller.", Id),
     ...Days,
+    archive: described("true: what ends is written to the archive in the bucket first.", Type.Boolean()),
     set_by: described(
       "Who set it last; null: nobody.",
       Nullable(
@@ -113,6 +121,13 @@ const Wanted = {
   transcripts_days: Type.Optional(Days.transcripts_days),
   deliveries_days: Type.Optional(Days.deliveries_days),
   leads_days: Type.Optional(Days.leads_days),
+  archive: Type.Optional(
+    described(
+      "true: what ends is written to the archive in the bucket first; it needs S3_BUCKET and ERASURE_KEY. Left out: false.",
+      Type.Boolean(),
+      { default: false, example: false },
+    ),
+  ),
 };
 
 /** The periods of a reseller. */
@@ -127,6 +142,7 @@ export const retentionDryRun = [
   Strict({ ...Whose, ...Wanted }),
   Type.Object({
     reseller_id: described("The reseller.", Id),
+    archive: described("true: what is counted would be written to the archive first.", Type.Boolean()),
     kinds: described(
       "What would end now of each kind that has a period.",
       Type.Array(

@@ -71,7 +71,7 @@ describe("the permissions", () => {
       publish: [
         ...["DISCONNECT", "DISCOVER", "HEARTBEAT", "INFO", "PING"].map((p) => `MOL-ns.${p}`),
         ...["DISCOVER", "INFO", "PING", "PONG"].map((p) => `MOL-ns.${p}.>`),
-        ...["auth", "leads", "merchants"].map((s) => `MOL-ns.REQ.${s}.>`),
+        ...["auth", "dialer", "leads", "merchants"].map((s) => `MOL-ns.REQ.${s}.>`),
         ...["config", "gateway", "leads", "merchants"].map((s) => `MOL-ns.RES.${s}.>`),
         "MOL-ns.EVENT.gateway.>",
       ],

@@ -1,67 +1,45 @@
-import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
-import type { Document } from "mongodb";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { documentOf } from "../../../../services/leads/push/lead-document.ts";
-import type { LeadDoc } from "../../../../services/leads/leads.model.ts";
 import { asReseller, until } from "../../../../local/harness/stage.ts";
-import { leadInput, M, R, resolvedTemplate } from "../../../fixtures/leads-stage.ts";
+import { R } from "../../../fixtures/leads-stage.ts";
+import { S3_ACCOUNT, startS3, type S3Server } from "../../../fixtures/s3-server.ts";
 import { erasureStage, type ErasureStage } from "../../fixtures/erasure-stage.ts";
+import { writeOver } from "../../fixtures/over-leads.ts";
 
 /** 400 days of a tenant that keeps records for a while: what is stored stops growing, and the figures of the year stay. */
 const DAY_MS = 86_400_000;
+/** No lead is exactly as old as a period. */
+const HOUR_MS = 3_600_000;
 const DAYS = 400;
 /** Days from one look to the next; a run of retention is due once a day. */
 const STEP = 10;
-const PER_STEP = 5;
+const PER_STEP = 3;
 const KEPT = { recordings_days: 20, transcripts_days: 40, deliveries_days: 30, leads_days: 60 };
 const TEST_MS = 60_000;
 
 let it: ErasureStage;
+let bucket: S3Server;
 let folder = "";
 beforeAll(async () => {
-  it = await erasureStage({ SWEEP_INTERVAL_MS: "60000" });
+  bucket = await startS3();
+  it = await erasureStage({
+    SWEEP_INTERVAL_MS: "60000",
+    S3_BUCKET: S3_ACCOUNT.bucket,
+    S3_ENDPOINT: bucket.url,
+    S3_ACCESS_KEY_ID: S3_ACCOUNT.access_key_id,
+    S3_SECRET_ACCESS_KEY: S3_ACCOUNT.secret_access_key,
+  });
   folder = it.stage.env.RECORDINGS_DIR;
-  await it.stage.bus.call("leads.setRetention", { by, ...KEPT });
+  await it.stage.bus.call("leads.setRetention", { by, ...KEPT, archive: true });
 });
-afterAll(() => it.stop());
+afterAll(async () => {
+  await it.stop();
+  await bucket.stop();
+});
 const by = asReseller(R);
 
 /** Figures, which stay; and what the database itself deletes by its own clock, with a fixed term. */
 const APART = new Set(["lead_counters", "carrier_events", "deployment_clock"]);
-
-/** A lead that has ended now, as its calls leave it behind: with a recording, a delivered report, what was said and what the carrier told. */
-async function leaveLead(): Promise<void> {
-  const now = it.clock.now();
-  const { e164 } = it.fresh();
-  const _id = randomUUID();
-  const input = { ...leadInput(), request_id: _id };
-  const { outbox: _told, outbox_at: _owed, ...lead } = documentOf(_id, M, input, resolvedTemplate, e164, now);
-  const said = "I would like to move the appointment to Thursday. ".repeat(20);
-  await it.db.collection<LeadDoc>("leads").insertOne({
-    ...lead,
-    status: "FINISHED",
-    outcome: "confirmed",
-    finished_at: new Date(now.getTime() - 3_600_000), // no lead is exactly as old as a period
-    attempt_count: 1,
-    answered_count: 1,
-    costs: { "1": 0.25 },
-    recording_url: "https://calls.example/r",
-    meta: { transcription: [{ role: "user", content: said }] },
-  });
-  await it.leaveCall(_id, e164);
-  await it.db.collection<Document & { _id: string }>("deliveries").insertOne({
-    _id: randomUUID(),
-    lead_id: _id,
-    reseller_id: R,
-    merchant_id: M,
-    state: "delivered",
-    try_count: 1,
-    tries: [],
-    created_at: now,
-    body: JSON.stringify({ data: { metaData: { transcription: [{ role: "user", content: said }] } } }),
-  });
-}
 
 /** Documents of each collection, bytes of all of them as JSON, and recordings. */
 async function stored() {
@@ -77,12 +55,12 @@ async function stored() {
 }
 
 test(
-  "400 days of calls leave no more behind than the periods say, and the figures of all days",
+  "400 days of calls leave no more behind than the periods say, the figures of all days, and an archive of all that has ended",
   async () => {
     const began = it.clock.now();
     const most = { bytes: 0, leads: 0, calls: 0, deliveries: 0, conversation_sessions: 0, recordings: 0 };
     for (let day = 0; day < DAYS; day += STEP) {
-      await Promise.all(Array.from({ length: PER_STEP }, leaveLead));
+      await Promise.all(Array.from({ length: PER_STEP }, () => writeOver(it, HOUR_MS)));
       await it.clock.advance(STEP * DAY_MS);
       const now = it.clock.now().getTime();
       let asked = 0;
@@ -102,6 +80,10 @@ test(
       expect({ ...seen, bytes: 0 }).toEqual({ ...most, bytes: 0 });
       expect(bytes).toBeLessThan(most.bytes * 1.02);
     }
+    const inArchive = (file: RegExp) => [...bucket.objects.keys()].filter((key) => file.test(key)).length;
+    const { documents: last } = await stored();
+    expect(inArchive(/\/lead-/)).toBe((DAYS / STEP) * PER_STEP - (last["leads"] ?? 0));
+    expect(inArchive(/\/deliveries-/)).toBe((DAYS / STEP) * PER_STEP - (last["deliveries"] ?? 0));
     const perPeriod = (days: number) => (days / STEP) * PER_STEP;
     expect(most).toMatchObject({
       leads: perPeriod(KEPT.leads_days - STEP),

@@ -42,7 +42,7 @@ test("nothing ends until a period is set; a dry run counts what would end, and e
   const { lead_id } = await over(40);
   await it.clock.advance(3 * DAY_MS);
   expect((await lead(lead_id)).metaData["transcription"]).toHaveLength(1);
-  expect(await dryRun()).toEqual({ reseller_id: R, kinds: [] });
+  expect(await dryRun()).toEqual({ reseller_id: R, archive: false, kinds: [] });
   const { kinds } = await dryRun({ recordings_days: 30, transcripts_days: 30, deliveries_days: 60, leads_days: 90 });
   expect(kinds.map(({ kind, leads, more }) => [kind, leads, more])).toEqual([
     ["recordings", 1, false],
@@ -147,6 +147,21 @@ test("who may set it: the reseller its own, an admin any; nothing outlives its l
   expect(await refused({ by: asAdmin, reseller_id: R, transcripts_days: 3650 })).toBe("taken");
   expect(await current()).toMatchObject({ transcripts_days: 3650, set_by: { role: "admin" } });
   expect(it.audited.at(-1)).toMatchObject({ action: "retention.set", details: { transcripts_days: 3650 } });
+});
+
+test("an archive without a bucket, or without the key of its names, is refused, and nothing is changed", async () => {
+  await set({ transcripts_days: 300 });
+  const periods = async () => {
+    const { last_run: _run, next_run_at: _next, ...set } = await current();
+    return set;
+  };
+  const before = await periods();
+  const refused = (wanted: object) =>
+    it.stage.bus.call("leads.setRetention", { by, leads_days: 30, ...wanted }).then(() => "taken", codeOf);
+  expect(await refused({ archive: true })).toBe("NOT_AVAILABLE");
+  expect(await it.stage.bus.call("leads.dryRunRetention", { by, leads_days: 30, archive: true }).then(() => "", codeOf)).toBe("NOT_AVAILABLE"); // prettier-ignore
+  for (const archive of ["yes", 1, null]) expect(await refused({ archive })).toBe("VALIDATION_FAILED");
+  expect(await periods()).toEqual(before);
 });
 
 needing("plans", () => {
