@@ -1532,6 +1532,28 @@ export interface webhooks {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "endpoint/lead.turn": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: lead.turn
+         * @description One side's contribution to the conversation is over; nothing of what was said. With EVENTS_TURNS alone, which is off by default; those of which the lead did not know when the attempt ended precede `lead.ended`.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventLeadTurn"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "endpoint/lead.ended": {
         readonly parameters: {
             readonly query?: never;
@@ -5663,7 +5685,7 @@ export interface components {
          *     - `lead.dialing`: The carrier took the call of this attempt; left out where the lead knew of the answer first, and for sessions. `call_id`: the carrier's name of it, where it gave one.
          *     - `lead.ringing`: The carrier says that the callee's phone rings. Not every carrier does, nor for every call; it is left out where the call was answered before the lead knew, and for sessions and calls to us.
          *     - `lead.answered`: Somebody or something answered, and the conversation begins.
-         *     - `lead.turn`: One side's contribution to the conversation is over; nothing of what was said. Off by default. Not written yet.
+         *     - `lead.turn`: One side's contribution to the conversation is over; nothing of what was said. With EVENTS_TURNS alone, which is off by default; those of which the lead did not know when the attempt ended precede `lead.ended`.
          *     - `lead.ended`: The attempt is over; `outcome` is the word for this attempt. `lead.retry` or `lead.finished` follows. `dialled` false: no carrier was asked.
          *     - `lead.retry`: The lead will be called again, from `due_at` on; `outcome` is that of the attempt before.
          *     - `lead.finished`: The lead is FINISHED, with its outcome, for good. `attempt_count`: its dials.
@@ -7191,6 +7213,148 @@ export interface components {
                  * @example 1
                  */
                 readonly claim_no: number;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event lead.turn at an endpoint. */
+        readonly EventLeadTurn: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "lead.turn";
+            /**
+             * @description Id of what it is about: the lead.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is.
+             * @example reseller-1
+             */
+            readonly reseller: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "request_id": "order-1001",
+             *       "execution_mode": "TELEPHONY",
+             *       "call_direction": "OUTBOUND",
+             *       "is_test": false,
+             *       "phone_number": "+1415***0123",
+             *       "because": "pushed",
+             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "reason": null
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description What the client named its push by (request_id).
+                 * @example order-4711
+                 */
+                readonly request_id: string;
+                readonly execution_mode: components["schemas"]["ExecutionMode"];
+                /**
+                 * @description - `OUTBOUND`: We called.
+                 *     - `INBOUND`: They called one of our numbers, or came through a door.
+                 * @enum {string}
+                 */
+                readonly call_direction: "OUTBOUND" | "INBOUND";
+                /**
+                 * @description A playground or test lead.
+                 * @example false
+                 */
+                readonly is_test: boolean;
+                /**
+                 * @description The callee, or the caller of an inbound call, masked; null: none.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string | null;
+                /**
+                 * @description The number of the attempt; attempts that dialled nothing count.
+                 * @example 1
+                 */
+                readonly claim_no: number;
+                /**
+                 * @description Its number in the conversation: 1, 2, 3, …
+                 * @example 4
+                 */
+                readonly turn: number;
+                /**
+                 * @description Whose it was.
+                 *
+                 *     - `user`: The callee, or the caller of an inbound call.
+                 *     - `assistant`: The agent.
+                 * @enum {string}
+                 */
+                readonly by: "user" | "assistant";
+                /**
+                 * @description The template's node in which the conversation was.
+                 * @example confirm_order
+                 */
+                readonly node: string;
+                /**
+                 * Format: date-time
+                 * @description When it came into the transcript.
+                 * @example 2026-03-02T09:00:21.300Z
+                 */
+                readonly at: string;
             };
             /**
              * Format: date-time
@@ -11807,6 +11971,49 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["EventLeadAnswered"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventLeadTurn": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventLeadTurn"];
             };
         };
         readonly responses: {

@@ -14,11 +14,12 @@ export interface AttemptSnapshot {
   template_version: number;
   policy: RetryPolicy;
   claimed_at: Date;
-  /** When these events of the attempt were written, each once. */
+  /** When these events of the attempt were written, each once, and how many turns of its conversation were. */
   dialing_at?: Date;
   ringing_at?: Date;
   answered_at?: Date;
   evaluated_at?: Date;
+  turns?: number;
 }
 
 /** One transition as the history keeps it: what happened, when, and with what. */

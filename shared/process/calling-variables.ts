@@ -46,6 +46,11 @@ export const EVENT_VARIABLES = {
     default: 1_000_000_000,
     doc: "most bytes of that stream, whose oldest events go first; they go after EVENTS_RETENTION_DAYS too",
   },
+  EVENTS_TURNS: {
+    kind: "boolean",
+    default: false,
+    doc: "each turn of a conversation is an event too (lead.turn), without a word of it; a write of the lead for each",
+  },
   EVENTS_READERS: {
     kind: "text",
     doc: "who reads that stream with a user of their own (npm run nats:users -- --reader), by commas: a name for all of it, name=<reseller id> or name=<reseller id>/<merchant id> for a tenant's part",

@@ -24,7 +24,7 @@ let product: Product;
 let pusher: Pusher;
 let numbers = 0;
 beforeAll(async () => {
-  product = await startProduct({ providers: PROVIDERS });
+  product = await startProduct({ providers: PROVIDERS, env: { EVENTS_TURNS: "true" } });
   await product.injectFault({ kind: "refuse_credentials", times: REFUSALS });
   pusher = await startPushing(product);
 }, START_MS);
@@ -71,16 +71,23 @@ test.each(["PROVIDER_TWO", "PROVIDER_THREE"] as const)(
       POLL_MS,
     );
     expect([wav.toString("latin1", 0, 4), wav.readUInt16LE(22)]).toEqual(["RIFF", 2]);
+    const eventsOf = async () =>
+      (await pusher.client.ask("GET", "/leads/{lead_id}/events", { path: { lead_id: ids[0] ?? "" }, query: {} }))
+        .events;
     const stored = await until(
       "the event that it is stored",
-      async () =>
-        (
-          await pusher.client.ask("GET", "/leads/{lead_id}/events", { path: { lead_id: ids[0] ?? "" }, query: {} })
-        ).events.find(({ event }) => event.type === "recording.stored"),
+      async () => (await eventsOf()).find(({ event }) => event.type === "recording.stored"),
       DEADLINE_MS,
       POLL_MS,
     );
     expect(stored.event.data).toMatchObject({ claim_no: 1, call_id: talked?.call_id });
+    const told = (await eventsOf()).map(({ event }) => event);
+    const turns = told.filter(({ type }) => type === "lead.turn").map(({ data }) => data["turn"]);
+    const transcript: unknown = talked?.metaData["transcription"];
+    expect(turns).toEqual((Array.isArray(transcript) ? transcript : []).map((_, i) => i + 1));
+    expect(turns.length).toBeGreaterThan(2);
+    const end = told.findIndex(({ type }) => type === "lead.ended");
+    expect(told.findLastIndex(({ type }) => type === "lead.turn")).toBeLessThan(end);
     const paid = await until(
       "the price",
       async () => (await lead(ids[0] ?? "")).cost ?? undefined,

@@ -6,7 +6,6 @@ import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { crashPoint } from "../../../shared/process/crash.ts";
 import { errorForLog, type Log } from "../../../shared/process/log.ts";
-import { conversationFacts } from "../dialogue/conversation-facts.ts";
 import {
   newDialogue,
   type DialogueEvent,
@@ -25,6 +24,7 @@ import { DialogueLoop, startDeadlines } from "./dialogue-loop.ts";
 import { externalEffects, type ExternalEffects } from "./external-effects.ts";
 import { progressWriter, type Progress } from "./progress-writer.ts";
 import { utterancesOn, type UtteranceEvent, type Utterances } from "../browser/utterances.ts";
+import { turnRecord, type TurnRecord } from "../turns/turn-record.ts";
 import type { SessionDoc } from "./sessions.model.ts";
 import type { StandstillWatch } from "./standstill-watch.ts";
 import type { SessionsRepository } from "./sessions.repository.ts";
@@ -103,6 +103,7 @@ export class ConversationSession {
   readonly #log: Log;
   readonly #lease: AttemptLease;
   readonly #progress: Progress;
+  readonly #turns: TurnRecord;
   readonly #loop: DialogueLoop;
   readonly #external: ExternalEffects;
   readonly #pipeline: VoicePipeline;
@@ -142,6 +143,7 @@ export class ConversationSession {
         ),
     });
     const { bus, clock, env, web } = deps;
+    this.#turns = turnRecord({ ...deps, log: this.#log, over: this.#loop.ended, lead_id, claim_no }, env.EVENTS_TURNS);
     this.#external = externalEffects({
       bus,
       web,
@@ -251,14 +253,13 @@ export class ConversationSession {
   #keep(before: DialogueState, state: DialogueState): void {
     this.#deps.shown?.(state);
     const { sessions, clock, env } = this.#deps;
-    const known = { talk: conversationFacts(state), call_id: this.#call_id };
+    const known = { talk: this.#turns.facts(state), call_id: this.#call_id };
     this.#progress.save(async () => {
       await sessions.progress(this.call_ref, known, clock.now());
       if (known.talk.user_turns > 0) crashPoint(env, "K8");
     });
-    const turn = state.transcript.length;
+    const [turn, line] = [state.transcript.length, state.transcript.at(-1)];
     if (turn <= before.transcript.length) return;
-    const line = state.transcript.at(-1);
     this.#log.info(
       { event: "talk.turn", turn, role: line?.role, chars: line?.content.length, flow_node: state.node },
       "A turn has been added to the transcript.",
@@ -278,7 +279,7 @@ export class ConversationSession {
         call_ref: this.call_ref,
         attempt: { lead_id, claim_no },
         template: this.#template.template,
-        facts: conversationFacts(this.#loop.state),
+        facts: this.#turns.facts(this.#loop.state),
         call_id: this.#call_id,
         answered_at: this.#answered.at,
         transferred: this.#transferred,

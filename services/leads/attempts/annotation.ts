@@ -8,7 +8,15 @@ import { boundedResults, evaluationFields, evaluationHistory, preCheckHistory } 
 import { DIALLED_MODES } from "../../../shared/contracts/records/lead.ts";
 import type { OutboxEntry } from "../leads.model.ts";
 import { dialing, evaluated, priced } from "../rules/lead-events.ts";
-import { annotate, noteRecording, ring, telling, UNDER_WAY, type LeadTransition } from "../rules/lead-transition.ts";
+import {
+  annotate,
+  noteRecording,
+  ring,
+  talkOn,
+  telling,
+  UNDER_WAY,
+  type LeadTransition,
+} from "../rules/lead-transition.ts";
 import type { LeadDeps } from "../deps.ts";
 
 type Annotation = ParamsOf<"leads.annotate">;
@@ -124,10 +132,11 @@ async function written(
 /** What comes in a message of its own, and only makes an event, or none where that was made before; undefined: this is another message. */
 async function toldAlone(
   { clock, leads }: Pick<LeadDeps, "clock" | "leads">,
-  { recording_stored, ringing, ...p }: Annotation,
+  { recording_stored, ringing, turns, ...p }: Annotation,
 ): Promise<boolean | undefined> {
   const now = clock.now();
   if (recording_stored !== undefined) return (await leads.transition(noteRecording(p, recording_stored, now))) !== null;
+  if (turns !== undefined) return (await leads.transition(talkOn(p, turns, now))) !== null;
   if (ringing === undefined) return undefined;
   for (const first of [false, true]) if (await leads.transition(ring(p, ringing.call_id, first, now))) return true;
   return false;

@@ -134,8 +134,15 @@ async function recordWish({ bus, clock, log }: LeadDeps, lead: LeadState): Promi
   await bus.call("blacklist.recordWish", { reseller_id, merchant_id, phone_number, lead_id, asked_at });
 }
 
+/** Notices of turns that may come between the reading of a lead and its end. */
+const MAX_RACES = 5;
+
 /** Writes the end of an attempt: RETRY or FINISHED, decided once from its facts. */
-export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promise<ResultOf<"leads.settle">> {
+export async function settle(
+  deps: LeadDeps,
+  p: ParamsOf<"leads.settle">,
+  races = MAX_RACES,
+): Promise<ResultOf<"leads.settle">> {
   const { clock, leads, log, onFinished } = deps;
   const lead = await leads.byLease(p.lead_id);
   const lost = { done: false, status: lead?.status ?? null, outcome: lead?.outcome ?? null };
@@ -157,7 +164,8 @@ export async function settle(deps: LeadDeps, p: ParamsOf<"leads.settle">): Promi
       ? machine.retry(p, lead, facts, settlement, now, p.end_call)
       : machine.finish(p, lead, facts, settlement.outcome, now, p.end_call),
   );
-  if (!settled) return lost;
+  // a turn may have been told meanwhile
+  if (!settled) return facts.talk?.turns !== undefined && races > 0 ? settle(deps, p, races - 1) : lost;
   traceAttempt(deps.traces, lead, { outcome: settlement.outcome, facts, error: errorCodeOf(facts.error) }, now);
   if (p.end_call === true) deps.onCallEndOwed();
   if (lead.faults !== undefined && facts.ended !== "not_dialled") deps.onFaultOver(lead.faults.code);

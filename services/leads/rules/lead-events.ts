@@ -1,7 +1,7 @@
 import type { Static } from "../../../shared/contracts/define.ts";
 import type { LeadEventName } from "../../../shared/contracts/events/catalogue.ts";
 import type { LeadFacts, leadEvents } from "../../../shared/contracts/events/lead-events.ts";
-import type { AttemptFacts, Evaluation } from "../../../shared/contracts/records/attempt.ts";
+import type { AttemptFacts, Evaluation, TalkTurn } from "../../../shared/contracts/records/attempt.ts";
 import type { AttemptSnapshot, Faults, OutboxEntry } from "../leads.model.ts";
 import { sourceOf } from "./outcomes.ts";
 
@@ -75,23 +75,31 @@ export const recorded = (at: Date, claim_no: number, call_id: string | null): Ou
 export const finished = (at: Date, outcome: string): OutboxEntry =>
   entry("lead.finished", at, { outcome: outcome.slice(0, MAX_WORD) });
 
+/** Turns of the conversation, behind so many that were told before. */
+export const turned = (at: Date, claim_no: number, told: number, turns: readonly TalkTurn[]): OutboxEntry[] =>
+  turns.map(({ by, node, at: said }, i) =>
+    entry("lead.turn", at, { claim_no, turn: told + i + 1, by, node: node.slice(0, MAX_WORD), at: said }),
+  );
+
 /** Somebody aborted the lead, which is over by that. */
 export const aborted = (at: Date, by: string): OutboxEntry[] => [
   entry("lead.aborted", at, { by: by.slice(0, MAX_ASKER) }),
   finished(at, "ABORTED"),
 ];
 
-/** An attempt is over, and what becomes of the lead: another one at `due_at`, or its end. */
+/** An attempt is over, and what becomes of the lead: another one at `due_at`, or its end. `told`: so many turns of its conversation were told before. */
 export function ended(
   at: Date,
   claim_no: number,
   facts: AttemptFacts,
   word: string,
   due_at: Date | null,
+  told: number,
 ): OutboxEntry[] {
   const outcome = word.slice(0, MAX_WORD);
   const dialled = facts.ended !== "not_dialled";
   return [
+    ...turned(at, claim_no, told, (facts.talk?.turns ?? []).slice(told)),
     entry("lead.ended", at, {
       claim_no,
       outcome,

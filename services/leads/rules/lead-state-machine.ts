@@ -5,6 +5,7 @@ import { attemptFields, attemptHistory, countIncrements, outdatedFields, preChec
 import { NEVER_AGES, notParked, withoutFaults, type Aged } from "./faults.ts";
 import * as event from "./lead-events.ts";
 import {
+  endedBy,
   historyEntry,
   leasedBy,
   restored,
@@ -210,7 +211,7 @@ export const retry = (
   now: Date,
   end_call = false,
 ): LeadTransition => ({
-  filter: leasedBy(lease),
+  filter: endedBy(lease, lead, facts),
   update: {
     $set: {
       ...attemptFields(facts),
@@ -230,7 +231,7 @@ export const retry = (
       due_at: next.due_at.toISOString(),
     }),
   },
-  events: event.ended(now, lease.claim_no, facts, next.outcome, next.due_at),
+  events: event.ended(now, lease.claim_no, facts, next.outcome, next.due_at, lead.attempt?.turns ?? 0),
 });
 
 /** PROCESSING -> FINISHED. */
@@ -242,7 +243,7 @@ export const finish = (
   now: Date,
   end_call = false,
 ): LeadTransition => ({
-  filter: leasedBy(lease),
+  filter: endedBy(lease, lead, facts),
   update: {
     $set: {
       ...attemptFields(facts),
@@ -254,7 +255,7 @@ export const finish = (
     ...countIncrements(facts),
     ...historyEntry("finished", now, attemptHistory(lease.claim_no, facts, outcome)),
   },
-  events: event.ended(now, lease.claim_no, facts, outcome, null),
+  events: event.ended(now, lease.claim_no, facts, outcome, null, lead.attempt?.turns ?? 0),
 });
 
 /** BACKLOG|RETRY -> FINISHED, because it must not be dialled; `due_at` null: it has none. */

@@ -1,7 +1,8 @@
 import type { Faults, HistoryEntry, LeadDoc, LeadState, OutboxEntry } from "../leads.model.ts";
 import { RESTORED, type LeadStatus } from "../../../shared/contracts/records/lead.ts";
+import type { AttemptFacts, TalkTurn } from "../../../shared/contracts/records/attempt.ts";
 import { agedFrom, IS_PARKED, NEVER_AGES, type Aged } from "./faults.ts";
-import { answered, dialing, parked, queued, recorded, ringing } from "./lead-events.ts";
+import { answered, dialing, parked, queued, recorded, ringing, turned } from "./lead-events.ts";
 import { queueOf } from "./queue-names.ts";
 
 /** What a transition adds to the lead's history. */
@@ -48,6 +49,11 @@ const IN_ATTEMPT: LeadStatus = "PROCESSING";
 export const OVER: LeadStatus = "FINISHED";
 /** The guard of a lead in this attempt. */
 export const leasedBy = ({ lead_id, claim_no }: Lease) => ({ _id: lead_id, status: IN_ATTEMPT, claim_no });
+/** The same at the attempt's end: where the facts name turns, no more of them were told since the lead was read. */
+export const endedBy = (lease: Lease, { attempt }: Pick<LeadDoc, "attempt">, { talk }: AttemptFacts) => ({
+  ...leasedBy(lease),
+  ...(talk?.turns === undefined ? {} : { "attempt.turns": attempt?.turns ?? null }),
+});
 /** The guard of an annotation that only an attempt under way may tell. */
 export const UNDER_WAY = { status: IN_ATTEMPT, attempt: { $ne: null } } as const;
 
@@ -93,6 +99,21 @@ export const ring = (lease: Lease, call_id: string, first: boolean, now: Date): 
   },
   update: { $set: { "attempt.ringing_at": now, ...(first ? { "attempt.dialing_at": now } : {}) } },
   events: [...(first ? [dialing(now, lease.claim_no, call_id)] : []), ringing(now, lease.claim_no)],
+});
+
+/** PROCESSING -> same: turns of the conversation are over, behind as many as were told before. */
+export const talkOn = (
+  lease: Lease,
+  { told, turns }: { told: number; turns: readonly TalkTurn[] },
+  now: Date,
+): LeadTransition => ({
+  filter: {
+    ...leasedBy(lease),
+    "attempt.answered_at": { $ne: null },
+    "attempt.turns": told === 0 ? null : told,
+  },
+  update: { $set: { "attempt.turns": told + turns.length } },
+  events: turned(now, lease.claim_no, told, turns),
 });
 
 /** PROCESSING -> same: the sweep takes an expired lease over, so that two sweeps never work on one lead. */

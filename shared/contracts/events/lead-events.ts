@@ -100,7 +100,7 @@ export const leadEvents = {
   ),
   "lead.turn": event(
     "lead",
-    "One side's contribution to the conversation is over; nothing of what was said. Off by default.",
+    "One side's contribution to the conversation is over; nothing of what was said. With EVENTS_TURNS alone, which is off by default; those of which the lead did not know when the attempt ended precede `lead.ended`.",
     Type.Object({
       ...LeadFacts,
       ...Attempt,
@@ -112,9 +112,10 @@ export const leadEvents = {
           assistant: "The agent.",
         }),
       ),
+      node: described("The template's node in which the conversation was.", UpTo(64)),
+      at: described("When it came into the transcript.", IsoTime),
     }),
-    { ...attempt, turn: 4, by: "user" },
-    false,
+    { ...attempt, turn: 4, by: "user", node: "confirm_order", at: "2026-03-02T09:00:21.300Z" },
   ),
   "lead.ended": event(
     "lead",

@@ -72,6 +72,13 @@ export const HangupSource = Type.Object({
 });
 export type HangupSource = Static<typeof HangupSource>;
 
+/** Most turns of a conversation that are told, and of one message about them while it runs. */
+export const MAX_TURNS = 500;
+export const MAX_TOLD_TURNS = 50;
+/** One turn of a conversation, without a word of it: whose it was, when it came into the transcript, and the node that the conversation was in. */
+export const TalkTurn = Type.Object({ by: Type.Enum(["user", "assistant"]), at: IsoTime, node: UpTo(64) });
+export type TalkTurn = Static<typeof TalkTurn>;
+
 /** The conversation's own facts. `decided` is the template's own outcome word, when one was reached. */
 export const ConversationFacts = Type.Object({
   decided: Nullable(Type.String()),
@@ -89,6 +96,8 @@ export const ConversationFacts = Type.Object({
   /** True when whoever answered asked not to be called again. Absent: nobody did. */
   do_not_call: Type.Optional(Type.Boolean()),
   transcription: Type.Array(Type.Object({ role: Type.Enum(["user", "assistant"]), content: Type.String() })),
+  /** Absent: turns are not told (EVENTS_TURNS). */
+  turns: Type.Optional(Type.Array(TalkTurn, { maxItems: MAX_TURNS })),
   node_traversal: Type.Array(Type.String()),
   variables: Json,
   errors: Type.Array(Json),

@@ -1,5 +1,5 @@
 import { IsoTime, Json, Nullable, Strict, Type } from "../define.ts";
-import { CostItem, Evaluation } from "../records/attempt.ts";
+import { CostItem, Evaluation, MAX_TOLD_TURNS, MAX_TURNS, TalkTurn } from "../records/attempt.ts";
 
 /** The facts of an attempt that come early or late, beside its lease: each as it becomes known. */
 export const LateFacts = {
@@ -13,6 +13,13 @@ export const LateFacts = {
   recording_url: Type.Optional(Nullable(Type.String())),
   /** The phone of the callee rings, in the call of this name: comes in a message of its own, and is told once, before the answer alone. */
   ringing: Type.Optional(Strict({ call_id: Type.String() })),
+  /** Turns of the conversation that are over, behind as many as were told before: in a message of its own. */
+  turns: Type.Optional(
+    Strict({
+      told: Type.Integer({ minimum: 0, maximum: MAX_TURNS }),
+      turns: Type.Array(TalkTurn, { minItems: 1, maxItems: MAX_TOLD_TURNS }),
+    }),
+  ),
   /**
    * The recording is stored, under the carrier's name of its call: comes in a message of its own, is told once, and also when the next
    * attempt has begun.

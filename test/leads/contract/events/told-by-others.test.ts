@@ -1,4 +1,5 @@
 import { asMerchant } from "../../../../local/harness/stage.ts";
+import { endedByAgent, type TalkTurn } from "../../../../shared/contracts/records/attempt.ts";
 import { leadsStage, M, R, type LeadsStage } from "../../../fixtures/leads-stage.ts";
 import { expectSound, LEASE, toldLeads, type Stored } from "../../fixtures/told-leads.ts";
 
@@ -90,6 +91,47 @@ test("a ring that leads hears of after the answer is not told", async () => {
   await answer(lead_id, claim_no);
   expect(await rings(lead_id, claim_no)).toEqual({ done: false });
   expect(await told(lead_id)).toEqual(["lead.queued", "lead.claimed", "lead.answered"]);
+});
+
+const AT = "2026-03-02T09:00:20.000Z";
+const turnsOf = (n: number): TalkTurn[] =>
+  Array.from({ length: n }, (_, i) => ({ by: i % 2 === 0 ? "assistant" : "user", at: AT, node: `node-${i}` }));
+const talked = (lead_id: string, claim_no: number, told: number, upTo: number) =>
+  at.stage.bus.call("leads.annotate", { lead_id, claim_no, turns: { told, turns: turnsOf(upTo).slice(told) } });
+const talkOf = (turns: number) => ({ talk: { ...endedByAgent("confirmed"), turns: turnsOf(turns) } });
+
+test("turns are told in order and once, after the answer, and the end of the attempt tells those of which no notice came", async () => {
+  const lead_id = await due();
+  const claim_no = await claim(lead_id, 0);
+  expect(await talked(lead_id, claim_no, 0, 1)).toEqual({ done: false });
+  await answer(lead_id, claim_no);
+  expect(await talked(lead_id, claim_no, 0, 2)).toEqual({ done: true });
+  expect(await talked(lead_id, claim_no, 0, 2)).toEqual({ done: false });
+  expect(await talked(lead_id, claim_no, 3, 4)).toEqual({ done: false });
+  expect(await talked(lead_id, claim_no, 2, 3)).toEqual({ done: true });
+  await settle(lead_id, claim_no, { ended: "completed", answered_at: AT, ...talkOf(5) });
+  expect(await talked(lead_id, claim_no, 5, 6)).toEqual({ done: false });
+
+  const events = await eventsOf(lead_id);
+  expectSound(lead_id, events);
+  const types = ["lead.queued", "lead.claimed", "lead.answered", ...Array<string>(5).fill("lead.turn")];
+  expect(events.map(({ type }) => type)).toEqual([...types, "lead.ended", "lead.finished"]);
+  expect(events.slice(3, 8).map(({ data }) => [data["turn"], data["by"], data["node"], data["at"]])).toEqual(
+    turnsOf(5).map(({ by, node }, i) => [i + 1, by, node, AT]),
+  );
+});
+
+test("turns that are told while the attempt is settled are told once", async () => {
+  const lead_id = await due();
+  const claim_no = await claim(lead_id, 0);
+  await answer(lead_id, claim_no);
+  const notices = [0, 1, 2, 3].map((told) => talked(lead_id, claim_no, told, told + 1));
+  const settled = settle(lead_id, claim_no, { ended: "completed", answered_at: AT, ...talkOf(4) });
+  await Promise.all([...notices, settled]);
+  const events = await eventsOf(lead_id);
+  expectSound(lead_id, events);
+  expect(events.filter(({ type }) => type === "lead.turn").map(({ data }) => data["turn"])).toEqual([1, 2, 3, 4]);
+  expect(events.at(-1)?.type).toBe("lead.finished");
 });
 
 test("a recording of an attempt that never was, or of a lead that is gone or was erased, is told to nobody", async () => {
