@@ -24,6 +24,11 @@ export class FillerTimer {
     this.#dueAtMs = null;
   }
 
+  /** One is to be said unless it is cancelled. */
+  get pending(): boolean {
+    return this.#dueAtMs !== null;
+  }
+
   /** The filler that is due now; null: none. */
   due(nowMs: number): string | null {
     if (this.#dueAtMs === null || nowMs < this.#dueAtMs) return null;

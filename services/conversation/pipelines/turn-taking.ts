@@ -107,7 +107,7 @@ export class TurnTaking {
     this.#playout.tick();
     const { audibleSince } = this.#playout;
     if (audibleSince !== null) this.#latency.firstAudio(audibleSince, this.#processor.first_token_ms, this.#host);
-    if (audibleSince !== null || this.#processor.spokenText() !== "") this.#filler.cancel();
+    if (this.#filler.pending && (audibleSince !== null || this.#processor.spokenText() !== "")) this.#filler.cancel();
     const filler = this.#filler.due(now);
     if (filler !== null && !this.#ended && !this.#beep.awaited)
       this.#processor.say(filler, { interruptible: true, aside: true });

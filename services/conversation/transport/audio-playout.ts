@@ -201,9 +201,17 @@ export class AudioPlayout {
   #hear(frame: FrameInFlight, samples: number): void {
     const { pcm, at_ms } = frame;
     this.#deps.played?.(samples === pcm.length ? pcm : pcm.subarray(0, samples), at_ms);
-    for (const { part } of frame.pieces)
-      if (!part.aside || part.text !== "") this.#lately.set(part, { text: part.text, at_ms });
+    for (const { part } of frame.pieces) if (!part.aside || part.text !== "") this.#noteHeard(part, at_ms);
     this.#queue.hear(frame, samples);
+  }
+
+  #noteHeard(part: { text: string }, at_ms: number): void {
+    const known = this.#lately.get(part);
+    if (known === undefined) this.#lately.set(part, { text: part.text, at_ms });
+    else {
+      known.text = part.text;
+      known.at_ms = at_ms;
+    }
   }
 
   /** Clears the carrier's buffer; audio in it that was not heard is queued again. */

@@ -162,6 +162,8 @@ export class PlayoutQueue {
 
   /** The words heard of the last utterance of which a word was heard: of one that has only just begun there is none yet. */
   spoken(): string {
+    // asked at every tick of a silent call
+    if (this.#finished.length === 0 && this.#parts.length === 0) return "";
     const texts = new Map<number, string>();
     for (const part of [...this.#finished, ...this.#parts]) {
       if (part.aside) continue;

@@ -38,8 +38,13 @@ export class BandPower {
   add(pcm: Pcm, from: number, to: number): void {
     const share = this.#share;
     // in variables of the loop: this is done for every sample of every call
-    let [first, second] = [this.#first, this.#second];
-    let [sum, squares, lowSum, lows, highs] = [0, 0, 0, 0, 0];
+    let first = this.#first;
+    let second = this.#second;
+    let sum = 0;
+    let squares = 0;
+    let lowSum = 0;
+    let lows = 0;
+    let highs = 0;
     for (let i = from; i < to; i++) {
       const sample = pcm[i] ?? 0;
       first += share * (sample - first);
@@ -78,14 +83,19 @@ export class BandPower {
 export function noiseFloor({ bias, least }: { bias: number; least: number }): (power: number) => number {
   const blocks = new Float64Array(FLOOR_BLOCKS).fill(Infinity);
   // what a call begins with is noise until it dips: background noise must not interrupt the greeting
-  let [floor, lowest, steps] = [Infinity, Infinity, 0];
+  let floor = Infinity;
+  let lowest = Infinity;
+  let [steps, block] = [0, 0];
   return (power) => {
-    lowest = Math.min(lowest, power);
-    steps += 1;
-    if (steps % BLOCK_STEPS !== 0) return floor;
-    blocks[(steps / BLOCK_STEPS) % FLOOR_BLOCKS] = lowest;
+    if (power < lowest) lowest = power;
+    if (++steps < BLOCK_STEPS) return floor;
+    steps = 0;
+    block = (block + 1) % FLOOR_BLOCKS;
+    blocks[block] = lowest;
     lowest = Infinity;
-    floor = Math.max(blocks.reduce((a, b) => Math.min(a, b)) * bias, least);
+    let quietest = Infinity;
+    for (let n = 0; n < FLOOR_BLOCKS; n++) quietest = Math.min(quietest, blocks[n] ?? 0);
+    floor = Math.max(quietest * bias, least);
     return floor;
   };
 }

@@ -73,7 +73,10 @@ class Loudness {
 
 const rms = (pcm: Pcm, from: number, to: number): number => {
   let sum = 0;
-  for (let i = from; i < to; i++) sum += (pcm[i] ?? 0) ** 2;
+  for (let i = from; i < to; i++) {
+    const sample = pcm[i] ?? 0;
+    sum += sample * sample;
+  }
   return Math.sqrt(sum / Math.max(1, to - from));
 };
 
