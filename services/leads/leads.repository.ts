@@ -8,6 +8,7 @@ import { PAGE_ORDER, type PageFilter } from "../../shared/page.ts";
 import { insertEach, type Written } from "../../shared/database/write-batches.ts";
 import { filterQuery, type LeadFilter } from "./lists/lead-filters.ts";
 import { carrying } from "./events/carried-events.ts";
+import { owingOf, type OwingLead } from "./events/published-event.ts";
 import { outboxRepository, type OutboxRepository } from "./events/outbox.repository.ts";
 import {
   LEAD_STATE,
@@ -94,7 +95,7 @@ const READS_PER_BATCH = 100;
 
 /** The history is read by the timeline only; it must not weigh on everything else. */
 const PLAIN = { history: 0, outbox: 0 } as const;
-const CLAIMED = { history: 0, meta: 0, outbox: 0 } as const;
+const CLAIMED = { history: 0, meta: 0 } as const;
 const BRIEF = { status: 1, "payload.reporting_webhook_url": 1 } as const;
 /** Bytes of randomness in the mark of a write. */
 const MARK_BYTES = 9;
@@ -102,11 +103,14 @@ const MARK_BYTES = 9;
 /** What a list shows. */
 const SUMMARY = { payload: 0, meta: 0, history: 0, outbox: 0 } as const;
 
-/** The repository over a mongoose model. Every filter value is a plain string, number or date put there by us. `onEvents` runs after writes that made events, with the ids of their leads. */
+/** Hears of writes that made events. */
+type OnEvents = (lead_ids: readonly string[], leads: readonly OwingLead[]) => void;
+
+/** The repository over a mongoose model. Every filter value is a plain string, number or date put there by us. `onEvents` runs after writes that made events, with the ids of their leads, and with the leads as they were read afterwards where they were. */
 export const leadsRepository = (
   model: Model<LeadDoc>,
   ids: Pick<Ids, "base64url">,
-  onEvents: (lead_ids: readonly string[]) => void = () => undefined,
+  onEvents: OnEvents = () => undefined,
 ): LeadsRepository => ({
   ...writes(model, ids, onEvents),
   ...outboxRepository(model),
@@ -127,24 +131,51 @@ const endsOf = (refs: readonly string[]) => ({
 const withEvents = (transitions: readonly LeadTransition[]): string[] =>
   transitions.flatMap(({ filter, events }) => (events.length > 0 ? String(filter["_id"]) : []));
 
-function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">, onEvents: (lead_ids: readonly string[]) => void) {
+/** A lead as a write reads it: with its outbox, which is for the publisher alone. */
+type WithOutbox<Read> = Read & Pick<LeadDoc, "outbox">;
+
+function withoutOutbox<Read extends object>(doc: WithOutbox<Read> | null): Omit<WithOutbox<Read>, "outbox"> | null {
+  if (doc === null) return null;
+  const { outbox: _outbox, ...rest } = doc;
+  return rest;
+}
+
+function writes(model: Model<LeadDoc>, ids: Pick<Ids, "base64url">, onEvents: OnEvents) {
   const mark = (): string => ids.base64url(MARK_BYTES);
-  const guarded = new GuardedCollection<LeadDoc, LeadState>(model, { mark, projection: LEAD_STATE });
-  const claims = new GuardedCollection<LeadDoc, ClaimedDoc>(model, { mark, projection: CLAIMED });
+  const guarded = new GuardedCollection<LeadDoc, WithOutbox<LeadState>>(model, {
+    mark,
+    projection: { ...LEAD_STATE, outbox: 1 },
+  });
+  const claims = new GuardedCollection<LeadDoc, WithOutbox<ClaimedDoc>>(model, { mark, projection: CLAIMED });
   const insertMany = (leads: readonly LeadDoc[]): Promise<Written[]> => insertEach(model, leads);
   const insertOne = batched(insertMany, { maxItems: INSERTS_PER_BATCH });
-  /** Also after a write that failed: it may have been made. */
-  const telling = <T>(lead_ids: readonly string[], write: Promise<T>): Promise<T> =>
-    lead_ids.length > 0 ? write.finally(() => onEvents(lead_ids)) : write;
+  /** Also after a write that failed: it may have been made. `leadsOf`: the leads with their outboxes, as they are behind it. */
+  const telling = async <T>(lead_ids: readonly string[], write: Promise<T>, leadsOf: (of: T) => OwingLead[]) => {
+    if (lead_ids.length === 0) return write;
+    let leads: OwingLead[] = [];
+    try {
+      const done = await write;
+      leads = leadsOf(done);
+      return done;
+    } finally {
+      onEvents(lead_ids, leads);
+    }
+  };
+  const readBack = (docs: readonly (OwingLead | null)[]): OwingLead[] =>
+    docs.flatMap((doc) => (doc === null ? [] : owingOf(doc)));
   return {
     insert: (leads) =>
       telling(
         leads.map(({ _id }) => _id),
         leads.length === 1 ? Promise.all(leads.map((lead) => insertOne(lead))) : insertMany(leads),
+        (written) => readBack(leads.map((lead, i) => (written[i] === "written" ? lead : null))),
       ),
-    transition: (t) => telling(withEvents([t]), guarded.transition(carrying(t))),
-    transitionMany: (some) => telling(withEvents(some), guarded.transitionMany(some.map(carrying))),
-    claimMany: (some) => telling(withEvents(some), claims.transitionMany(some.map(carrying))),
+    transition: async (t) =>
+      withoutOutbox(await telling(withEvents([t]), guarded.transition(carrying(t)), (doc) => readBack([doc]))),
+    transitionMany: async (some) =>
+      (await telling(withEvents(some), guarded.transitionMany(some.map(carrying)), readBack)).map(withoutOutbox),
+    claimMany: async (some) =>
+      (await telling(withEvents(some), claims.transitionMany(some.map(carrying)), readBack)).map(withoutOutbox),
     async eventsEnqueued(lead_ids) {
       await model.updateMany({ _id: { $in: [...lead_ids] } }, { $unset: { report_due_at: 1 } });
     },

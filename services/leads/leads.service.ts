@@ -38,7 +38,7 @@ export default service(
       ...service,
       counters: ends.counters,
       downloads: queries.recentDownloads(),
-      leads: leadsRepository(model, service.ids, (lead_ids) => events.owed(sweeps, lead_ids)),
+      leads: leadsRepository(model, service.ids, (lead_ids, read) => events.owed(sweeps, lead_ids, read)),
       keys: pushKeysRepository(service.store().model("push_keys", pushKeySchema)),
       onCallEndOwed: () => sweeps?.callEnds.nudge(),
       onFaultOver: (code: string) => void over.add(code),

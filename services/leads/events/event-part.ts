@@ -9,6 +9,7 @@ import { eventLog, type EventLog } from "./event-log.repository.ts";
 import { eventsAfter, eventsOf, listEvents } from "./event-queries.ts";
 import { createForwarder, type Forwarder } from "./jet-stream.ts";
 import { outboxRepository } from "./outbox.repository.ts";
+import type { OwingLead } from "./published-event.ts";
 import { createPublisher, type Publisher } from "./publisher.ts";
 
 /** The loops of the publisher and of the forwarder, which run once the service has started. */
@@ -25,8 +26,8 @@ export interface EventPart {
   events: EventLog;
   cursors: EventCursors;
   actions(leads: LeadsRepository): Handlers<"leads", "events" | "listEvents" | "eventsAfter">;
-  /** These leads of this process have events. */
-  owed(passes: Passes | null, lead_ids: readonly string[]): void;
+  /** These leads of this process have events; some of them as they were read behind the write. */
+  owed(passes: Passes | null, lead_ids: readonly string[], read: readonly OwingLead[]): void;
   /** What it hears. */
   hears(passes: () => Passes | null): NonNullable<Implementation<"leads">["events"]>;
   /** Gives back what this process has of it. */
@@ -51,8 +52,8 @@ export function eventPart(service: ServiceDeps, model: Model<LeadDoc>): EventPar
       listEvents: (p) => listEvents({ events }, p),
       eventsAfter: (p) => eventsAfter({ events }, p),
     }),
-    owed(passes, lead_ids) {
-      publisher.owed(lead_ids);
+    owed(passes, lead_ids, read) {
+      publisher.owed(lead_ids, read);
       passes?.events.nudge();
     },
     hears: (passes) => ({

@@ -23,6 +23,23 @@ export type OwingLead = Pick<
   | "outbox"
 >;
 
+/** That of it alone. */
+export const owingOf = (lead: OwingLead): OwingLead => ({
+  _id: lead._id,
+  reseller_id: lead.reseller_id,
+  merchant_id: lead.merchant_id,
+  template_id: lead.template_id,
+  request_id: lead.request_id,
+  execution_mode: lead.execution_mode,
+  call_direction: lead.call_direction,
+  is_test: lead.is_test,
+  phone_number: lead.phone_number,
+  attempt_count: lead.attempt_count,
+  call_id: lead.call_id,
+  ...(lead.event_seq === undefined ? {} : { event_seq: lead.event_seq }),
+  ...(lead.outbox === undefined ? {} : { outbox: lead.outbox }),
+});
+
 /** An event of a lead before it has its place in the log. */
 export type Placeless = Omit<LogEntry, "position" | "expires_at">;
 

@@ -18,6 +18,8 @@ export const EMPTY_AFTER_MS = 60_000;
 /** Most leads that a look reads, and most that are remembered as told or as published: of further ones the database is asked. */
 const MAX_LOOKED = 5000;
 const MAX_DUE = 20_000;
+/** Most leads that wait as they were read; further ones are read when their turn comes. */
+const MAX_READ = 1000;
 const MAX_PUBLISHED = 200_000;
 
 /** What publishing needs. */
@@ -30,8 +32,8 @@ export interface PublisherDeps extends OwnerDeps, Pick<ServiceDeps, "bus" | "env
 export interface Publisher {
   /** One pass. True when there is more to do at once. */
   pass(): Promise<boolean>;
-  /** These leads of this process have events. */
-  owed(lead_ids: readonly string[]): void;
+  /** These leads of this process have events; those of them that were `read` behind the write that made the events are not read again. */
+  owed(lead_ids: readonly string[], read?: readonly OwingLead[]): void;
   /** Another process says that these leads have, or, without their ids, that some have. */
   told(lead_ids: readonly string[] | undefined): void;
   leave(): Promise<void>;
@@ -43,8 +45,8 @@ interface Memory {
   last: number | null;
   /** Leads that are filled, as far as is known, and the number of the last event of each that is in the log. */
   published: Map<string, number>;
-  /** Leads that have events: of this process, and of others that told us. */
-  own: Set<string>;
+  /** Leads that have events: of this process, as they were read or null, and of others that told us. */
+  own: Map<string, OwingLead | null>;
   others: Set<string>;
   /** There may be any number of leads that nobody told us of: all that have an outbox are read, and emptied at once. */
   behind: boolean;
@@ -91,13 +93,16 @@ async function publish(
   memory.last = after + fresh.length;
   owner.moveTo(memory.last);
   if (published.size > MAX_PUBLISHED) published.clear();
-  for (const { _id, event_seq } of owing) published.set(_id, event_seq ?? 0);
+  // a lead that was read before another process told of it may come behind what that one wrote
+  for (const { _id, event_seq = 0 } of owing) published.set(_id, Math.max(lastOf(_id), event_seq));
   return true;
 }
 
 /** Publishes all that is in outboxes, and empties them; true: there is more. */
 async function catchUp(deps: PublisherDeps, owner: CursorOwner, memory: Memory): Promise<boolean> {
   const began = deps.clock.now();
+  // this may take its time, in which what was read grows old
+  for (const id of memory.own.keys()) memory.own.set(id, null);
   const owing = await deps.leads.owingEvents(BATCH);
   if (!(await publish(deps, owner, memory, owing))) return true;
   // a lead that has moved on meanwhile keeps its outbox, of which the beginning is in the log
@@ -126,29 +131,43 @@ async function look({ clock, leads }: PublisherDeps, memory: Memory): Promise<vo
   for (const { _id } of done) published.delete(_id);
 }
 
-/** Takes as many of these sets as one pass publishes. */
-function takeFrom(sets: readonly Set<string>[]): string[] {
-  const taken: string[] = [];
-  for (const ids of sets)
-    for (const id of ids) {
-      if (taken.length === BATCH) return taken;
-      taken.push(id);
-      ids.delete(id);
-    }
+/** Takes as many leads as one pass publishes; null: to be read. */
+function take({ own, others }: Memory): Map<string, OwingLead | null> {
+  const taken = new Map<string, OwingLead | null>();
+  for (const [id, lead] of own) {
+    if (taken.size === BATCH) return taken;
+    taken.set(id, lead);
+    own.delete(id);
+  }
+  for (const id of others) {
+    if (taken.size === BATCH) return taken;
+    taken.set(id, null);
+    others.delete(id);
+  }
   return taken;
+}
+
+/** A lead of this process has events. Of two times that it was read the later counts, and one of which nothing is known has it read. */
+function addOwn({ own, behind }: Memory, id: string, lead: OwingLead | null): void {
+  const before = own.get(id);
+  const isNewer = before === undefined || (before !== null && (lead?.event_seq ?? 0) >= (before.event_seq ?? 0));
+  if (lead === null || behind || own.size >= MAX_READ) own.set(id, null);
+  else if (isNewer) own.set(id, lead);
 }
 
 /** Publishes what is due; true: there is more. */
 async function publishDue(deps: PublisherDeps, owner: CursorOwner, memory: Memory): Promise<boolean> {
   const { own, others } = memory;
-  const taken = takeFrom([own, others]);
-  if (taken.length === 0) return false;
+  const taken = take(memory);
+  if (taken.size === 0) return false;
+  const unread = [...taken].flatMap(([id, lead]) => (lead === null ? id : []));
   let done = false;
   try {
-    done = await publish(deps, owner, memory, await deps.leads.outboxesOf(taken));
+    const read = unread.length === 0 ? [] : await deps.leads.outboxesOf(unread);
+    done = await publish(deps, owner, memory, [...[...taken.values()].filter((lead) => lead !== null), ...read]);
   } finally {
     // should the cursor be another's by then, that one is to hear of them
-    if (!done) for (const id of taken) own.add(id);
+    if (!done) for (const id of taken.keys()) own.set(id, null);
   }
   return own.size + others.size > 0;
 }
@@ -165,7 +184,7 @@ export function createPublisher(deps: PublisherDeps): Publisher {
   const memory: Memory = {
     last: null,
     published: new Map(),
-    own: new Set(),
+    own: new Map(),
     others: new Set(),
     behind: true,
     looked: clock.now(),
@@ -178,16 +197,15 @@ export function createPublisher(deps: PublisherDeps): Publisher {
 
   /** Tells whoever publishes of the leads of this process. */
   function tell(): void {
-    const ids = [...memory.own];
+    const ids = [...memory.own.keys()];
     memory.own.clear();
     memory.others.clear();
     for (let i = 0; i < ids.length; i += MAX_LEADS_OWED)
       bus.broadcast("events.owed", { lead_ids: ids.slice(i, i + MAX_LEADS_OWED) });
   }
-  function add(to: Set<string>, lead_ids: readonly string[]): void {
-    for (const id of lead_ids) to.add(id);
-    if (to.size <= MAX_DUE) return;
-    to.clear();
+  function bound(leads: Map<string, unknown> | Set<string>): void {
+    if (leads.size <= MAX_DUE) return;
+    leads.clear();
     memory.behind = true;
   }
 
@@ -201,10 +219,15 @@ export function createPublisher(deps: PublisherDeps): Publisher {
       if (clock.monotonicMs() >= memory.nextLookMs) await look(deps, memory);
       return (await publishDue(deps, owner, memory)) || memory.behind;
     },
-    owed: (lead_ids) => add(memory.own, lead_ids),
+    owed(lead_ids, read = []) {
+      const leads = new Map(read.map((lead) => [lead._id, lead]));
+      for (const id of lead_ids) addOwn(memory, id, leads.get(id) ?? null);
+      bound(memory.own);
+    },
     told(lead_ids) {
       if (lead_ids === undefined) memory.nextLookMs = -Infinity;
-      add(memory.others, lead_ids ?? []);
+      for (const id of lead_ids ?? []) memory.others.add(id);
+      bound(memory.others);
     },
     leave: () => owner.leave(),
   };

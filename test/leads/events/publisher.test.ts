@@ -121,6 +121,30 @@ test("one that writes into the log and loses the answer repeats nothing of leads
   expect((await at.logged()).map(({ seq }) => seq)).toEqual([1, 2, 3]);
 });
 
+test("leads are published as their writes read them, without another read; one that comes late repeats nothing", async () => {
+  let reads = 0;
+  const one = at.publisher("a", { leads: { outboxesOf: (ids) => (reads++, at.leads.outboxesOf(ids)) } });
+  const take = (id: string) => [at.read.get(id)].filter((lead) => lead !== undefined);
+  await one.pass(); // all that is there
+  await one.pass(); // looks for what nobody told of
+  const id = await at.push();
+  const first = take(id);
+  one.owed([id], first);
+  await one.pass();
+  expect(await at.end(id)).not.toHaveProperty("outbox");
+  one.owed([id], take(id));
+  one.owed([id], first);
+  await one.pass();
+  expect(reads).toBe(0);
+  await at.expectWhole([id], [id]);
+  one.owed([id], first);
+  await one.pass();
+  one.told([id]);
+  await one.pass();
+  expect(reads).toBe(1);
+  await at.expectWhole([id], [id]);
+});
+
 test("a lead that moves on while it is published keeps what is new", async () => {
   const id = await at.push();
   const one = at.publisher("a", {
