@@ -10,7 +10,7 @@ export type DueDelivery = Pick<DeliveryDoc, "_id" | "next_try_at" | "try_count" 
 const DUE = { next_try_at: 1, try_count: 1, created_at: 1, endpoint: 1 } as const;
 
 /** What of a delivery may tell of a person. */
-export type DeliveryContents = Pick<DeliveryDoc, "_id" | "body" | "url" | "state">;
+export type DeliveryContents = Pick<DeliveryDoc, "_id" | "lead_id" | "body" | "url" | "state">;
 
 /** Deliveries of a collection on their way: guarded writes, and reads by what is due. */
 export interface DeliveryQueue {
@@ -28,8 +28,8 @@ export interface DeliveryQueue {
   transitionOne(transition: DeliveryTransition): Promise<DeliveryDoc | null>;
   /** Ends what has been due since before then; how many. */
   giveUp(dueBefore: Date, now: Date): Promise<number>;
-  /** What the deliveries of a lead hold. */
-  contentsOf(lead_id: string): Promise<DeliveryContents[]>;
+  /** What the deliveries of these leads hold. */
+  contentsOf(lead_ids: readonly string[]): Promise<DeliveryContents[]>;
   /** Those of these leads that have some on their way. */
   underWay(lead_ids: readonly string[]): Promise<string[]>;
   /** Those of these leads that are over, whole. */
@@ -86,7 +86,10 @@ export function deliveryQueue(model: Model<DeliveryDoc>): DeliveryQueue {
       const m = giveUp(dueBefore, now);
       return (await model.updateMany(m.filter, m.update)).modifiedCount;
     },
-    contentsOf: (lead_id) => model.find({ lead_id }, { body: 1, url: 1, state: 1 }).lean<DeliveryContents[]>(),
+    contentsOf: (lead_ids) =>
+      model
+        .find({ lead_id: { $in: [...lead_ids] } }, { lead_id: 1, body: 1, url: 1, state: 1 })
+        .lean<DeliveryContents[]>(),
     underWay: (lead_ids) => model.distinct("lead_id", { lead_id: { $in: [...lead_ids] }, state: "pending" }).exec(),
     over: (lead_ids) => model.find(overOf(lead_ids)).lean<DeliveryDoc[]>(),
     removeOver: async (lead_ids) => (await model.deleteMany(overOf(lead_ids))).deletedCount,

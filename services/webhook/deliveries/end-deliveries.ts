@@ -28,9 +28,9 @@ export function bodyWithoutWords(body: string): string {
 
 type Queue = Pick<DeliveryQueue, "contentsOf" | "over" | "rewrite" | "removeOver" | "underWay">;
 
-/** Takes what was said out of a lead's deliveries; how many had something. */
-async function endWords(queue: Queue, lead_id: string): Promise<number> {
-  const found = await queue.contentsOf(lead_id);
+/** Takes what was said out of the deliveries of leads; how many had something. */
+async function endWords(queue: Queue, lead_ids: readonly string[]): Promise<number> {
+  const found = await queue.contentsOf(lead_ids);
   const changed = found
     .map((delivery) => ({ ...delivery, body: bodyWithoutWords(delivery.body) }))
     .filter(({ body }, i) => body !== found[i]?.body);
@@ -66,7 +66,7 @@ export async function endDeliveries(
       archived += await sendToArchive(bus, archive.until, entries);
     }
     if (kind !== "transcripts") deliveries += await queue.removeOver(over);
-    else for (const lead_id of over) deliveries += await endWords(queue, lead_id);
+    else deliveries += await endWords(queue, over);
   }
   return { ended: { deliveries, archived }, waiting: [...waiting] };
 }

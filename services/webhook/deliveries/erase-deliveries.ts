@@ -46,20 +46,17 @@ export async function eraseDeliveries(
 ): Promise<ResultOf<"webhook.eraseNumber">> {
   let deliveries = 0;
   const waiting = new Set<string>();
-  for (const queue of queues)
-    for (const lead_id of lead_ids) {
-      const found = await queue.contentsOf(lead_id);
-      if (found.some(({ state, url }) => state === "pending" && holdsNumber(url, phone_number))) waiting.add(lead_id);
-      else {
-        const erased = found.map((d) => ({
-          ...d,
-          body: erasedBody(d.body, phone_number),
-          url: erasedUrl(d.url, phone_number),
-        }));
-        const changed = erased.filter(({ body, url }, i) => body !== found[i]?.body || url !== found[i]?.url);
-        await queue.rewrite(changed);
-        deliveries += changed.length;
-      }
-    }
+  for (const queue of queues) {
+    const found = await queue.contentsOf(lead_ids);
+    for (const { state, url, lead_id } of found)
+      if (state === "pending" && holdsNumber(url, phone_number)) waiting.add(lead_id);
+    const changed = found.flatMap((delivery) => {
+      const [body, url] = [erasedBody(delivery.body, phone_number), erasedUrl(delivery.url, phone_number)];
+      const isSame = body === delivery.body && url === delivery.url;
+      return isSame || waiting.has(delivery.lead_id) ? [] : [{ ...delivery, body, url }];
+    });
+    await queue.rewrite(changed);
+    deliveries += changed.length;
+  }
   return { erased: { deliveries }, waiting: [...waiting], pending: false };
 }
