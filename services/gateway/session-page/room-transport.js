@@ -1,7 +1,8 @@
 /* A session's media in a LiveKit room: one of the two transports of the web SDK (docs/rtc.md). */
 const TOPIC = "callagent";
-/** The agent has said hello in this time, ms: it does so when it hears the microphone and is heard. */
-const ENTER_MS = 10000;
+/** The next step into the room (its server's answer, the media's way, the agent's sound, its hello) comes in this time, ms: a server that is away lets none happen, a slow machine each of them late. */
+const STEP_MS = 10000;
+const STEPS = ["signalConnected", "connected", "localTrackPublished", "trackSubscribed"];
 /** A ping that is not answered for longer, ms: an agent whose process has died is back sooner. */
 const ANSWER_MS = 5000;
 /** Bits a second of the voice that is sent. */
@@ -9,6 +10,21 @@ const BITRATE = 64000;
 
 /** Whether this browser can be in a room. */
 export const canEnterRooms = () => typeof RTCPeerConnection === "function";
+
+/** Says that the next step into a room has not come in its time, until it is stopped. */
+function watchSteps(room, late) {
+  let timer;
+  const stepped = () => {
+    clearTimeout(timer);
+    timer = setTimeout(late, STEP_MS);
+  };
+  for (const step of STEPS) room.on(step, stepped);
+  stepped();
+  return () => {
+    for (const step of STEPS) room.off(step, stepped);
+    clearTimeout(timer);
+  };
+}
 
 /** Enters the room; rejects where that does not come about. `received` gets messages, `lost` is told once that the room is left. */
 export async function openRoom({ url, token }, media, { received, lost }) {
@@ -40,6 +56,7 @@ export async function openRoom({ url, token }, media, { received, lost }) {
   const hello = new Promise((resolve) => {
     entered = resolve;
   });
+  const stop = watchSteps(room, () => entered(false));
   room.on("trackSubscribed", (track) => {
     track.attach();
     // what was sent before we could receive it comes again
@@ -59,7 +76,6 @@ export async function openRoom({ url, token }, media, { received, lost }) {
     microphone.stop();
     lost(transport, reason === DisconnectReason.DUPLICATE_IDENTITY);
   });
-  const late = setTimeout(() => entered(false), ENTER_MS);
   try {
     await Promise.race([room.connect(url, token), hello]);
     const how = { source: Track.Source.Microphone, dtx: false, audioPreset: { maxBitrate: BITRATE } };
@@ -70,6 +86,6 @@ export async function openRoom({ url, token }, media, { received, lost }) {
     await leave();
     throw error;
   } finally {
-    clearTimeout(late);
+    stop();
   }
 }
