@@ -82,8 +82,8 @@ class Recordings {
 
   /** Recovers recordings of crashed processes and of conversations whose dialer could not be reached; to be called at the start and periodically. What this process could not hand over itself is tried each time. Resolves with the number that was kept. */
   async recoverLeftovers(): Promise<number> {
-    let recovered = await this.handOverRest();
     await this.#touchInUse();
+    let recovered = await this.handOverRest();
     for (const name of (await this.#leftovers()).slice(0, MAX_RECOVERED)) {
       if (await this.#recover(name)) recovered += 1;
     }
@@ -95,11 +95,16 @@ class Recordings {
     return this.#waiting.size;
   }
 
-  /** Tries once more what waits; to be called when the process ends too, as its folder may go with it. Resolves with the number that was kept. */
+  /** Tries once more what waits, up to the first that still can't be handed over; to be called when the process ends too, as its folder may go with it. Resolves with the number that was kept. */
   async handOverRest(): Promise<number> {
     let kept = 0;
     const names = [...this.#waiting];
-    for (const name of names) if (!this.#inUse.has(name) && (await this.#recover(name))) kept += 1;
+    for (const name of names) {
+      if (this.#inUse.has(name)) continue;
+      if (await this.#recover(name)) kept += 1;
+      // what is away for one is away for all, and each try may take its time
+      else if (this.#waiting.has(name)) break;
+    }
     return kept;
   }
 
@@ -146,7 +151,13 @@ class Recordings {
       const rate = await repairWavFile(path);
       if (rate !== null) return await this.#keep(name, rate);
       await rm(path, { force: true });
+      this.#waiting.delete(name);
     } catch (error) {
+      if (isGone(error)) {
+        // another process that shares the folder has handed it over
+        this.#waiting.delete(name);
+        return false;
+      }
       this.#deps.log.warn(
         { event: "recording.left", error: errorForLog(error) },
         "A leftover recording could not be read; it is tried again.",

@@ -4,7 +4,7 @@ import { isLive } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import type { DialerParts } from "../deps.ts";
 import { isOwnRecording } from "../media/media-target.ts";
-import { ownKept } from "./recording-state-machine.ts";
+import { ownKept, uploaded } from "./recording-state-machine.ts";
 
 /** Where the recording of a call is; null: there is no such call. */
 export async function recordingOf(
@@ -42,5 +42,11 @@ export async function ownRecorded(
     return { wanted: true };
   }
   const there = (await deps.calls.find(call_ref))?.recording;
-  return { wanted: there?.state === state && there.key === kept.key };
+  if (there?.key !== kept.key) return { wanted: false };
+  // handed over in the folder before, with an answer that was lost: the bucket has it whole, as if it had been uploaded from there
+  if (state === "uploaded" && there.state === "stored" && (await deps.recordings.apply(uploaded(call_ref))) !== null) {
+    await deps.stores.local.remove(kept.key);
+    return { wanted: true };
+  }
+  return { wanted: there.state === state };
 }

@@ -160,6 +160,33 @@ describe("a recording of our own, with a bucket", () => {
     expect([await growing(), recordings.waiting()]).toEqual([[], 0]);
   });
 
+  test("one that waits and that another process of the folder has handed over waits no more", async () => {
+    const { order, call } = await talked({}, s);
+    bucket.failing = Infinity;
+    const recordings = ours(s);
+    await record(recordings, call._id, 1);
+    expect(recordings.waiting()).toBe(1);
+    bucket.failing = 0;
+    await age();
+    expect(await ours(s).recoverLeftovers()).toBe(1);
+    await recordings.recoverLeftovers();
+    expect([recordings.waiting(), await growing(), objectsOf(bucket, call).length]).toEqual([0, [], 1]);
+    await uploaded(order);
+  });
+
+  test("one that was handed over in the folder, before there was a bucket, is in the bucket alone when it is handed over again", async () => {
+    const { order, call } = await talked({}, s);
+    const { bus, env } = s.stage;
+    const before = { ...env, UPLOAD_CALL_RECORDINGS_TO_CLOUD: false };
+    bucket.failing = Infinity;
+    await record(sessionRecordings({ env: before, ids, bus, clock, log }), call._id, 1);
+    await callIs(s, order, "it to be stored", (c) => c.recording?.state === "stored");
+    bucket.failing = 0;
+    await record(ours(s), call._id, 1);
+    await uploaded(order);
+    expect([objectsOf(bucket, call).length, await recordingsIn(s.stage.env.RECORDINGS_DIR)]).toEqual([1, []]);
+  });
+
   test("one that waits is tried once more when its process ends", async () => {
     const { order, call } = await talked({}, s);
     bucket.failing = Infinity;
