@@ -42,6 +42,8 @@ export interface StoredRecording {
   told?: boolean;
   /** The leads service knows that it is stored. */
   stored_told?: boolean;
+  /** It was erased, or its time was over: what is told of it later brings nothing back. */
+  ended?: boolean;
   /** When it is due for a worker; during a step, when that worker counts as gone. Absent when nothing is owed. */
   due_at?: Date;
   /** Why the last try failed, for people. */

@@ -3,6 +3,7 @@ import { fail } from "../../../shared/errors.ts";
 import { RANK, type Transition } from "../call/call-state-machine.ts";
 import type { CallDoc } from "../call/calls.model.ts";
 import type { DialerParts } from "../deps.ts";
+import { ENDED_RECORDING } from "../recordings/recording-state-machine.ts";
 import { eraseArchive } from "./archive.ts";
 
 type Erased = ResultOf<"dialer.eraseNumber">;
@@ -15,12 +16,12 @@ export const isUnderWay = ({ rank, state, closed_at, due_at, recording }: CallDo
   recording?.due_at !== undefined;
 
 /** ENDED and over -> same, without a number, the carrier's words, and the recording. Ids, times, cost and how it ended stay. */
-const eraseCall = ({ _id, order, recording }: CallDoc): Transition => ({
+const eraseCall = ({ _id, order }: CallDoc): Transition => ({
   filter: { _id, rank: RANK.ENDED, due_at: null, "recording.due_at": null },
   update: {
     $set: {
       ...(order === undefined ? {} : { "order.to": "" }),
-      ...(recording === undefined ? {} : { recording: { state: "absent", tries: 0, told: false } }),
+      recording: ENDED_RECORDING,
     },
     $unset: { callee: 1, callee_key: 1, cap_key: 1, open_until: 1, said: 1, cause: 1, error: 1 },
   },

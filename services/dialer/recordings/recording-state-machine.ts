@@ -51,6 +51,9 @@ export function dueStep(
   }
 }
 
+/** What is left of a recording that was erased, or whose time was over. */
+export const ENDED_RECORDING: StoredRecording = { state: "absent", tries: 0, told: false, ended: true };
+
 const at = (ref: string, ...states: RecordingState[]) => ({ _id: ref, "recording.state": { $in: states } });
 const set = (fields: Partial<StoredRecording>, ...gone: (keyof StoredRecording)[]): Transition["update"] => ({
   $set: Object.fromEntries(Object.entries(fields).map(([name, value]) => [`recording.${name}`, value])),
@@ -83,6 +86,7 @@ export const reported = (
     $or: [{ carrier_call_id: { $in: [null, call_id] } }, { carrier_leg_id: call_id }],
     "recording.recording_id": null,
     "recording.own": null,
+    "recording.ended": null,
     "recording.state": { $in: [null, "wanted", "absent"] },
   },
   update: set({

@@ -128,6 +128,20 @@ describe("every move in every state", () => {
     ["our own is in the bucket", machine.ownKept(REF, "uploaded", OWN, NOW), { none: "uploaded" }],
   ])("%s", (_name, move, to) => expect(ofAll(move)).toEqual({ ...NOWHERE, ...to }));
 
+  test("what has ended is brought back by nothing that is told of it later", () => {
+    const over: Doc = { ...none, recording: { ...machine.ENDED_RECORDING } };
+    const moves = [
+      machine.expect(REF, NOW, 600, false),
+      machine.reported(REF, "CA1", TOLD, NOW),
+      machine.callOver(REF, NOW, false),
+      machine.ownKept(REF, "stored", OWN, NOW),
+      machine.ownKept(REF, "uploaded", OWN, NOW),
+      machine.beginFetch(REF, LEASE),
+    ];
+    expect(moves.map((move) => after(move, over))).toEqual(moves.map(() => null));
+    expect(machine.dueStep(machine.ENDED_RECORDING, true)).toBeNull();
+  });
+
   test("one of our own is waited for an hour, kept however late, never asked for, and lost only once", () => {
     const ours = (state: RecordingState, over: object = {}): Doc => ({
       ...none,
