@@ -23,7 +23,7 @@ export async function endRecords(
   const over = found.filter(({ lead_id }) => !waiting.has(lead_id));
   const archived = archive === undefined ? 0 : await archiveCalls(deps, kind, over, archive);
   let recordings = 0;
-  for (const call of over.filter(({ recording }) => recording !== undefined && recording.ended !== true)) {
+  for (const call of over.filter(({ recording }) => recording && recording.ended !== true)) {
     if (await deleteRecording(deps, call)) recordings++;
     await deps.calls.apply(endRecording(call));
   }
