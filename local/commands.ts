@@ -36,7 +36,7 @@ export const BENCH = command({
     tree: {
       kind: "text",
       value: "folder",
-      about: "speech: another version's folder, whose service runs; schedule: … beside this one",
+      about: "speech, voice load: another version's folder, whose service runs; schedule: … beside this one",
     },
   },
   notes: "Parts: voice: rows, load; schedule: rate, parked, killed, equal; speech: conditions, or groups of them.",

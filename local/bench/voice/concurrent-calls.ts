@@ -57,6 +57,8 @@ export interface LoadOptions {
   profile: boolean;
   /** Options of V8 for the process under measurement. */ v8: readonly string[];
   say(text: string): void;
+  /** Another version's folder, whose service runs. */
+  tree?: string;
   /** Sessions that clients join, in place of calls. */
   sessions?: boolean;
 }
@@ -160,7 +162,7 @@ async function idle(
 
 async function oneStep(
   count: number,
-  { seconds, profile, v8, sessions = false }: LoadOptions,
+  { seconds, profile, v8, tree, sessions = false }: LoadOptions,
   models: StubModels,
 ): Promise<LoadStep> {
   const profiles = profile ? mkdtempSync(join(tmpdir(), "callagent-bench-")) : undefined;
@@ -168,6 +170,7 @@ async function oneStep(
     models: models.url,
     processor: PROCESSOR,
     v8,
+    ...(tree === undefined ? {} : { tree }),
     ...(profiles === undefined ? {} : { profiles }),
   });
   const ticker = frameTicker();

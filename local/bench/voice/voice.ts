@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { cpus } from "node:os";
 import { UsageError } from "../../../shared/process/command-line.ts";
 import type { AskedBench } from "../../commands.ts";
@@ -103,7 +104,7 @@ async function interruptionRows({ interrupted }: Size): Promise<Row[]> {
 /**
  * `npm run bench -- voice [rows|load] [--quick] [--json] [--profile] [--calls 50,100] [--v8=--v8-pool-size=1,…]`: what a caller waits for,
  * and how many calls a core carries. The conversation service is a process of its own behind real sockets; the services it asks are
- * stand-ins in it, the carrier is a light client of the stream in this process.
+ * stand-ins in it, the carrier is a light client of the stream in this process. `--tree` runs the service of another version under the same load.
  */
 export async function benchVoice({ values, parts: [only] }: AskedBench): Promise<void> {
   if (only !== undefined && only !== "rows" && only !== "load")
@@ -134,6 +135,7 @@ export async function benchVoice({ values, parts: [only] }: AskedBench): Promise
           say,
           profile,
           v8,
+          ...(values.tree === undefined ? {} : { tree: resolve(values.tree) }),
           ...(counts ? { counts } : {}),
         });
   if (json) console.log(JSON.stringify({ rows: rows.map(factsOf), load: steps }, null, 2));

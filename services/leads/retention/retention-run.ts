@@ -23,6 +23,8 @@ import type { Retentions } from "./retentions.repository.ts";
 const TURN_MS = 120_000;
 /** From one run of a reseller to the next. */
 const RUN_EVERY_SECONDS = 86_400;
+/** Leads of a batch that is archived: up to five files each, and their recordings, within the time that lead-archive.ts gives a batch. */
+const LEADS_PER_ARCHIVED_END = 10;
 /** Batches of one turn: then the other resellers' runs have theirs. */
 const BATCHES_PER_TURN = 40;
 const SECONDS_PER_DAY = 86_400;
@@ -116,7 +118,12 @@ async function endBatch(
   run: RetentionRun,
   before: Date,
 ): Promise<RetentionRun | "lost" | null> {
-  const batch = await deps.aged.next(taken._id, run.after, before, LEADS_PER_END);
+  const batch = await deps.aged.next(
+    taken._id,
+    run.after,
+    before,
+    taken.archive === true ? LEADS_PER_ARCHIVED_END : LEADS_PER_END,
+  );
   const last = batch.at(-1);
   if (last === undefined) return null;
   const { bus, clock } = deps;
