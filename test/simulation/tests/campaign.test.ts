@@ -25,6 +25,29 @@ const HUNT_FROM: Record<string, number> = {
  */
 const ONCE_BROKEN = [5391, 5780, 8133, 9237, 11_571, 12_438, 18_583];
 const PATIENCE_MS = 240_000;
+/** What a storm brings, and what there is to disturb in it. */
+const DISTURBANCES = [
+  "crash",
+  "pause",
+  "store reply lost",
+  "callback lost",
+  "dial placed, no reply",
+  "dial 429",
+  "abort success",
+  "talk",
+  "event twice",
+  "SIGTERM",
+  "store away",
+  "bus away",
+  "outcome confirmed",
+  "outcome no_answer",
+  "outcome PLACEMENT_UNKNOWN",
+];
+
+/** So many times as many storms are looked into for what the first ones have missed. */
+const MOST_ROUNDS = 8;
+const faultsOf = ({ failed }: Awaited<ReturnType<Fleet["campaign"]>>): object[] =>
+  failed.map(({ seed, violations }) => ({ again: `npm run simulate -- --seed ${seed}`, violations }));
 
 let fleet: Fleet;
 beforeAll(() => {
@@ -39,30 +62,16 @@ describe("the services that ship, in simulated storms", () => {
     `keep every invariant in ${SEEDS} of them`,
     async () => {
       const report = await fleet.campaign({ from: 1, count: SEEDS });
-      expect(
-        report.failed.map(({ seed, violations }) => ({ again: `npm run simulate -- --seed ${seed}`, violations })),
-      ).toEqual([]);
+      expect(faultsOf(report)).toEqual([]);
       expect(report.runs).toBe(SEEDS);
-      // the storms were storms, and there was work to disturb
-      for (const what of [
-        "crash",
-        "pause",
-        "store reply lost",
-        "callback lost",
-        "dial placed, no reply",
-        "dial 429",
-        "abort success",
-        "talk",
-        "event twice",
-        "SIGTERM",
-        "store away",
-        "bus away",
-        "outcome confirmed",
-        "outcome no_answer",
-        "outcome PLACEMENT_UNKNOWN",
-      ]) {
-        expect({ what, happened: (report.tally[what] ?? 0) > 0 }).toEqual({ what, happened: true });
+      let missed = DISTURBANCES.filter((what) => !report.tally[what]);
+      // what is rare may have missed all of these
+      for (let round = 1; missed.length > 0 && round < MOST_ROUNDS; round++) {
+        const more = await fleet.campaign({ from: round * SEEDS + 1, count: SEEDS });
+        expect(faultsOf(more)).toEqual([]);
+        missed = missed.filter((what) => !more.tally[what]);
       }
+      expect(missed).toEqual([]);
       expect(report.tally["call placed"]).toBeGreaterThan(SEEDS);
     },
     PATIENCE_MS,
