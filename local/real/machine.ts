@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname } from "node:path";
-import { hasProgram, runProgram } from "../harness/program.ts";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { hasProgram, PROGRAM_ENV, runProgram } from "../harness/program.ts";
 import { PartError, type Need } from "./part.ts";
 
 const LOG_LINES = 5;
@@ -55,4 +55,17 @@ export async function mustDownload(command: string, args: readonly string[], wor
       if (!(error instanceof PartError)) throw error;
     }
   await mustRun(command, args, work);
+}
+
+/** Builds a program from the Go module proxy into `bin` of a part's folder; modules and objects go again when it is built. `what`: the program and its version. Throws PartError. */
+export async function goInstall(folder: string, module: string, what: string, limitMs: number): Promise<void> {
+  const go = join(folder, "go");
+  const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: join(folder, "bin") };
+  await mustDownload("go", ["install", module], {
+    purpose: `${what} could not be built (is the Go module proxy within reach?)`,
+    log: join(folder, "logs", "go.log"),
+    limitMs,
+    env: { ...PROGRAM_ENV, ...own, GOFLAGS: "-modcacherw" },
+  });
+  rmSync(go, { recursive: true, force: true });
 }

@@ -14,15 +14,14 @@ export interface RecordingStores {
 
 const EXTENSIONS: Readonly<Record<string, string>> = { "audio/wav": "wav", "audio/mpeg": "mp3" };
 
+const dayFolder = (day: Date): string => day.toISOString().slice(0, 10).replaceAll("-", "/");
+
 /** The key of a call's recording, by the day of the call so that folders stay small. */
 export const recordingKey = (call_ref: string, day: Date, content_type: string): string =>
-  `${day.toISOString().slice(0, 10).replaceAll("-", "/")}/${call_ref}.${EXTENSIONS[content_type] ?? "audio"}`;
+  `${dayFolder(day)}/${call_ref}.${EXTENSIONS[content_type] ?? "audio"}`;
 
 /** The same of a recording that we make ourselves, which so never takes the place of the carrier's. */
-export const ownRecordingKey = (call_ref: string, day: Date): string => {
-  const key = recordingKey(call_ref, day, "audio/wav");
-  return `${key.slice(0, key.lastIndexOf("/"))}/own/${call_ref}.wav`;
-};
+export const ownRecordingKey = (call_ref: string, day: Date): string => `${dayFolder(day)}/own/${call_ref}.wav`;
 
 /** What the stores are made of. */
 export interface RecordingStoresDeps extends Pick<ProcessDeps, "clock"> {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
 import { calculateObjectSize } from "bson";
 import { MongoClient } from "mongodb";
 import { callee, startPushing, type Pusher } from "../../harness/lead-pusher.ts";
@@ -18,11 +19,6 @@ const US_PER_MS = 1000;
 const MS_PER_SECOND = 1000;
 const KIB = 1024;
 const NOT_OURS = new Set(["carrier", "models"]);
-
-const wait = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, ms);
-  });
 
 /** Resident memory of a process, MiB; 0 where there is no /proc. */
 function memoryOf(pid: number | undefined): number {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import { isAlive, readPid } from "../cache-folder.ts";
 import { PROGRAM_ENV } from "../../harness/program.ts";
-import { mustDownload, tailOf } from "../machine.ts";
+import { goInstall, tailOf } from "../machine.ts";
 import { PartError } from "../part.ts";
 
 /** FerretDB speaks MongoDB's wire protocol in front of PostgreSQL with documentdb. */
@@ -20,18 +20,9 @@ const pidFile = (folder: string): string => join(folder, "ferretdb.pid");
 /** True once it is built. */
 export const isBuilt = (folder: string): boolean => existsSync(binary(folder));
 
-/** Builds it from the Go module proxy; modules and objects go again when it is built. Throws PartError. */
-export async function buildFerretdb(folder: string): Promise<void> {
-  const go = join(folder, "go");
-  const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: join(folder, "bin") };
-  await mustDownload("go", ["install", MODULE], {
-    purpose: `FerretDB ${FERRETDB_VERSION} could not be built (is the Go module proxy within reach?)`,
-    log: join(folder, "logs", "go.log"),
-    limitMs: BUILD_MS,
-    env: { ...PROGRAM_ENV, ...own, GOFLAGS: "-modcacherw" },
-  });
-  rmSync(go, { recursive: true, force: true });
-}
+/** Builds it from the Go module proxy. Throws PartError. */
+export const buildFerretdb = (folder: string): Promise<void> =>
+  goInstall(folder, MODULE, `FerretDB ${FERRETDB_VERSION}`, BUILD_MS);
 
 /** Ends what an earlier run left; another program that has got its process id meanwhile is left alone. */
 export function killLeftFerretdb(folder: string): void {

@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { PROGRAM_ENV } from "../../harness/program.ts";
-import { mustDownload, program } from "../machine.ts";
+import { goInstall, program } from "../machine.ts";
 import type { Part } from "../part.ts";
 
 /** Both know Kubernetes' own schemas, so nothing is asked of a cluster or of the network. */
@@ -16,16 +15,7 @@ const isThere = (folder: string): boolean =>
   ["helm", "kubectl-validate"].every((name) => existsSync(join(bin(folder), name)));
 
 async function build(folder: string): Promise<void> {
-  const go = join(folder, "go");
-  const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: bin(folder) };
-  for (const module of MODULES)
-    await mustDownload("go", ["install", module], {
-      purpose: `${module} could not be built (is the Go module proxy within reach?)`,
-      log: join(folder, "logs", "go.log"),
-      limitMs: BUILD_MS,
-      env: { ...PROGRAM_ENV, ...own, GOFLAGS: "-modcacherw" },
-    });
-  rmSync(go, { recursive: true, force: true });
+  for (const module of MODULES) await goInstall(folder, module, module, BUILD_MS);
 }
 
 /** Helm, which renders the chart of deploy/kubernetes, and kubectl-validate, which checks it by Kubernetes' own schemas. */

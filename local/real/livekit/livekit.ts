@@ -4,7 +4,7 @@ import { createConnection } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { PROGRAM_ENV } from "../../harness/program.ts";
-import { mustDownload, program, tailOf } from "../machine.ts";
+import { goInstall, program, tailOf } from "../machine.ts";
 import { isAlive, readPid } from "../cache-folder.ts";
 import { PartError, type Part, type Running } from "../part.ts";
 
@@ -44,17 +44,8 @@ keys: {${KEY}: ${SECRET}}
 logging: {level: info, json: true}
 `;
 
-async function build(folder: string): Promise<void> {
-  const go = join(folder, "go");
-  const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: join(folder, "bin") };
-  await mustDownload("go", ["install", MODULE], {
-    purpose: `livekit-server ${LIVEKIT_VERSION} could not be built (is the Go module proxy within reach?)`,
-    log: join(folder, "logs", "go.log"),
-    limitMs: BUILD_MS,
-    env: { ...PROGRAM_ENV, ...own, GOFLAGS: "-modcacherw" },
-  });
-  rmSync(go, { recursive: true, force: true });
-}
+const build = (folder: string): Promise<void> =>
+  goInstall(folder, MODULE, `livekit-server ${LIVEKIT_VERSION}`, BUILD_MS);
 
 const listens = (): Promise<boolean> =>
   new Promise((resolve) => {

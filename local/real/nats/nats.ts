@@ -1,9 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PROGRAM_ENV } from "../../harness/program.ts";
 import { NATS_PROGRAM_VARIABLE, NATS_TLS_VARIABLE, tlsFilesIn } from "../../tools/stack/split-bus.ts";
-import { mustDownload, mustRun, program } from "../machine.ts";
+import { goInstall, mustRun, program } from "../machine.ts";
 import type { Part, Running } from "../part.ts";
 
 /** The newest nats-server when this was written; Debian 12 has 2.9. */
@@ -19,17 +18,7 @@ const OPENSSL_MS = 30_000;
 const binary = (folder: string): string => join(folder, "bin", "nats-server");
 const commandLine = (folder: string): string => join(folder, "bin", "nats");
 
-async function build(folder: string, module: string): Promise<void> {
-  const go = join(folder, "go");
-  const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: join(folder, "bin") };
-  await mustDownload("go", ["install", module], {
-    purpose: `${module} could not be built (is the Go module proxy within reach?)`,
-    log: join(folder, "logs", "go.log"),
-    limitMs: BUILD_MS,
-    env: { ...PROGRAM_ENV, ...own, GOFLAGS: "-modcacherw" },
-  });
-  rmSync(go, { recursive: true, force: true });
-}
+const build = (folder: string, module: string): Promise<void> => goInstall(folder, module, module, BUILD_MS);
 
 /** An authority of the run's own, and a certificate of it for 127.0.0.1. */
 async function makeTlsFiles(folder: string, logs: string): Promise<void> {

@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { PROGRAM_ENV } from "../../harness/program.ts";
-import { mustDownload, program } from "../machine.ts";
+import { goInstall, program } from "../machine.ts";
 import type { Part } from "../part.ts";
 
 const VERSION = "v1.8.0";
@@ -13,18 +12,6 @@ export const S3_PROGRAM_VARIABLE = "S3_SERVER";
 
 const binary = (folder: string): string => join(folder, "bin", "versitygw");
 
-async function build(folder: string): Promise<void> {
-  const go = join(folder, "go");
-  const own = { GOPATH: go, GOMODCACHE: join(go, "mod"), GOCACHE: join(go, "build"), GOBIN: join(folder, "bin") };
-  await mustDownload("go", ["install", MODULE], {
-    purpose: `${MODULE} could not be built (is the Go module proxy within reach?)`,
-    log: join(folder, "logs", "go.log"),
-    limitMs: BUILD_MS,
-    env: { ...PROGRAM_ENV, ...own, GOFLAGS: "-modcacherw" },
-  });
-  rmSync(go, { recursive: true, force: true });
-}
-
 /** Versity's S3 server, whose buckets are folders: what it has taken can be seen as a file. */
 export const s3Server: Part = {
   name: "s3",
@@ -32,7 +19,7 @@ export const s3Server: Part = {
   cost: "80 MB and two minutes, from the Go module proxy",
   needs: [program("go", "https://go.dev/dl")],
   isInstalled: (folder) => existsSync(binary(folder)),
-  install: build,
+  install: (folder) => goInstall(folder, MODULE, MODULE, BUILD_MS),
   start: (folder) =>
     Promise.resolve({
       env: { [S3_PROGRAM_VARIABLE]: binary(folder) },
