@@ -18,7 +18,7 @@ export const BENCH = command({
     json: { kind: "flag", about: "sessions, voice: prints figures for machines" },
     quick: { kind: "flag", about: "voice: fewer and shorter rounds" },
     profile: { kind: "flag", about: "voice: a CPU profile of the load" },
-    calls: { kind: "text", value: "50,100", about: "voice: how many calls at once, step by step" },
+    calls: { kind: "text", value: "50,100", about: "voice, sessions: how many calls at once, step by step" },
     v8: { kind: "text", value: "--flag,…", about: "voice: options of V8 for the process of conversations (--v8=--…)" },
     rate: { kind: "number", value: "n", min: 1, max: 10_000, about: "schedule: leads a second" },
     slow: {
@@ -39,7 +39,8 @@ export const BENCH = command({
       about: "speech, voice load: another version's folder, whose service runs; schedule: … beside this one",
     },
   },
-  notes: "Parts: voice: rows, load; schedule: rate, parked, killed, equal; speech: conditions, or groups of them.",
+  notes:
+    "Parts: voice: rows, load; sessions: delay, load; schedule: rate, parked, killed, equal; speech: conditions, or groups of them.",
 });
 
 /** What a bench was asked: its options, and the parts of it by name. */

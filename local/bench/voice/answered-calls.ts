@@ -82,6 +82,12 @@ export interface Call {
   caller: StreamCaller;
 }
 
+/** A conversation that awaits its caller: `url` as streamCaller takes it. */
+export interface AwaitedCall {
+  lead_id: string;
+  url: string;
+}
+
 /** How calls come about: whether their callers listen, what is known of each, and how far apart they are answered. */
 export interface CallsOptions {
   listens: boolean;
@@ -89,6 +95,23 @@ export interface CallsOptions {
   pause_ms?: number;
   /** They are sessions that clients join. */
   sessions?: boolean;
+}
+
+/** Has `count` conversations wait for their callers. */
+export async function awaitedCalls(
+  talker: ConversationProcess,
+  template: TemplateRecord,
+  count: number,
+  { payload, sessions = false }: Pick<CallsOptions, "payload" | "sessions">,
+): Promise<AwaitedCall[]> {
+  const orders = Array.from({ length: count }, (_, n) => ({
+    lead_id: randomUUID(),
+    template_id: template.id,
+    payload: payload?.(n) ?? {},
+    session: sessions,
+  }));
+  const urls = await talker.prepare(orders);
+  return orders.map(({ lead_id }, n) => ({ lead_id, url: urls[n] ?? "" }));
 }
 
 /** Has `count` calls answered, one after the other. */
@@ -99,19 +122,9 @@ export async function callsOf(
   count: number,
   how: CallsOptions,
 ): Promise<Call[]> {
-  const orders = Array.from({ length: count }, (_, n) => ({
-    lead_id: randomUUID(),
-    template_id: template.id,
-    payload: how.payload?.(n) ?? {},
-    session: how.sessions ?? false,
-  }));
-  const urls = await talker.prepare(orders);
   const calls: Call[] = [];
-  for (const [n, url] of urls.entries()) {
-    calls.push({
-      lead_id: orders[n]?.lead_id ?? "",
-      caller: await streamCaller({ url, ticker, listens: how.listens }),
-    });
+  for (const { lead_id, url } of await awaitedCalls(talker, template, count, how)) {
+    calls.push({ lead_id, caller: await streamCaller({ url, ticker, listens: how.listens }) });
     if (how.pause_ms !== undefined) await new Promise((resolve) => setTimeout(resolve, how.pause_ms));
   }
   return calls;

@@ -14,8 +14,8 @@ import { execFileSync } from "node:child_process";
 
 /** Calls at once, step by step. */
 const COUNTS = [50, 100, 200, 400];
-/** A turn of a call: the caller speaks for a second and a half, the agent for four, the rest is silence. */
-const PERIOD_MS = 8000;
+/** A turn of a call: the caller speaks for a second and a half, the agent for four, the rest is silence. An answer that does not come counts as so late. */
+export const PERIOD_MS = 8000;
 const CALLER_SAYS = "Yes, write that down, now.";
 /** Calls are answered this far apart, so that a step begins as calls do, and not in one instant. */
 const ANSWERED_EVERY_MS = 15;
@@ -59,8 +59,6 @@ export interface LoadOptions {
   say(text: string): void;
   /** Another version's folder, whose service runs. */
   tree?: string;
-  /** Sessions that clients join, in place of calls. */
-  sessions?: boolean;
 }
 
 const pause = (ms: number): Promise<void> =>
@@ -121,12 +119,10 @@ async function rehearse(
   template: TemplateRecord,
   ticker: FrameTicker,
   count: number,
-  sessions: boolean,
 ): Promise<void> {
   const calls = await callsOf(talker, template, ticker, count, {
     listens: false,
     pause_ms: ANSWERED_EVERY_MS,
-    sessions,
   });
   await Promise.all(calls.map((call, n) => converse(call, n, performance.now() + PERIOD_MS, [])));
   await hangUp(talker, calls);
@@ -149,11 +145,10 @@ async function idle(
   template: TemplateRecord,
   ticker: FrameTicker,
   count: number,
-  sessions: boolean,
 ): Promise<Measured> {
-  await rehearse(talker, template, ticker, 1, sessions);
+  await rehearse(talker, template, ticker, 1);
   const { rss_mb } = await talker.measure();
-  await rehearse(talker, template, ticker, count, sessions);
+  await rehearse(talker, template, ticker, count);
   await pause(POLL_MS);
   models.closeIdle();
   await pause(POLL_MS);
@@ -162,7 +157,7 @@ async function idle(
 
 async function oneStep(
   count: number,
-  { seconds, profile, v8, tree, sessions = false }: LoadOptions,
+  { seconds, profile, v8, tree }: LoadOptions,
   models: StubModels,
 ): Promise<LoadStep> {
   const profiles = profile ? mkdtempSync(join(tmpdir(), "callagent-bench-")) : undefined;
@@ -176,11 +171,10 @@ async function oneStep(
   const ticker = frameTicker();
   const template = endlessTemplate([{ name: "talk", prompt: "Write down what they say.", functions: [] }]);
   await talker.template(template);
-  const before = await idle(talker, models, template, ticker, count, sessions);
+  const before = await idle(talker, models, template, ticker, count);
   const calls = await callsOf(talker, template, ticker, count, {
     listens: false,
     pause_ms: ANSWERED_EVERY_MS,
-    sessions,
   });
   await talker.measure();
   ticker.late();

@@ -1,6 +1,5 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { ServiceBroker } from "moleculer";
 import { twilioStream } from "../../../services/dialer/carriers/twilio/stream.ts";
 import conversation from "../../../services/conversation/conversation.service.ts";
@@ -14,7 +13,9 @@ import { callRef, randomIds } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/process/log.ts";
 import { BusValidator } from "../../../shared/bus/bus-validator.ts";
 import { standIn } from "../../harness/stage.ts";
-import { LAG_RESOLUTION_MS, type ProcessRequest, type ProcessMessage } from "./ipc-messages.ts";
+import type { ProcessRequest, ProcessMessage } from "./ipc-messages.ts";
+import { loadMeter } from "./sessions/load-meter.ts";
+import { watchRooms } from "./sessions/watched-rooms.ts";
 
 /** The process under measurement: the conversation service as it ships; the services that it asks are stand-ins on the same broker. Its parent speaks with it over IPC. */
 
@@ -94,14 +95,12 @@ subscribe("net.client.socket", (message) => {
   socket.once("close", () => stored.delete(socket));
 });
 
+const rooms = watchRooms();
 broker.createService(conversation);
 await broker.start();
 const bus = busOf(broker);
 
-const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
-lag.enable();
-let cpu = process.cpuUsage();
-let since = performance.now();
+const load = loadMeter();
 
 const open = (): Record<string, number> => {
   const counts: Record<string, number> = { TCPSocketWrap: -stored.size };
@@ -141,24 +140,9 @@ async function answer(asked: ProcessRequest): Promise<void> {
       });
       return;
     }
-    case "measure": {
-      const used = process.cpuUsage(cpu);
-      const ms = performance.now() - since;
-      const nsToMs = (ns: number): number => Math.max(0, ns / 1e6 - LAG_RESOLUTION_MS);
-      tell({
-        told: "measured",
-        cpu_percent: ((used.user + used.system) / 1000 / ms) * 100,
-        rss_mb: process.memoryUsage.rss() / 2 ** 20,
-        open: open(),
-        lag_p50_ms: nsToMs(lag.percentile(50)),
-        lag_p99_ms: nsToMs(lag.percentile(99)),
-        lag_max_ms: nsToMs(lag.max),
-      });
-      lag.reset();
-      cpu = process.cpuUsage();
-      since = performance.now();
+    case "measure":
+      tell({ told: "measured", ...load(), open: open(), rooms: await rooms.measure() });
       return;
-    }
     case "stop":
       await broker.stop();
       process.disconnect();

@@ -1,7 +1,5 @@
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
-
-/** The resolution of loop lag; reported lag has it subtracted. */
-export const LAG_RESOLUTION_MS = 5;
+import type { ProcessLoad } from "./sessions/load-meter.ts";
 
 /** A conversation to prepare. */
 export interface ConversationToPrepare {
@@ -28,14 +26,10 @@ export interface Settled {
   errors: string[];
 }
 
-/** What the process was like since it was asked last. `open`: what keeps it alive, counted by kind. */
-export interface Measured {
-  cpu_percent: number;
-  rss_mb: number;
-  lag_p50_ms: number;
-  lag_p99_ms: number;
-  lag_max_ms: number;
+/** What the process was like since it was asked last. `open`: what keeps it alive, counted by kind. `rooms`: its processes of LiveKit rooms. */
+export interface Measured extends ProcessLoad {
   open: Record<string, number>;
+  rooms: ProcessLoad[];
 }
 
 /** Its messages: an answer to each request, and the end of each conversation. */

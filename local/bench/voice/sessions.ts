@@ -1,18 +1,27 @@
 import type { AskedBench } from "../../commands.ts";
-import { median, quantile } from "../figures.ts";
-import { benchLoad } from "./concurrent-calls.ts";
-import { lineOfRow, type Row } from "./result-rows.ts";
-import { measureTurns } from "./turn-latency.ts";
+import { median } from "../figures.ts";
+import { PERIOD_MS } from "./concurrent-calls.ts";
+import { busy, factsOf, lineOfRow, type Row } from "./result-rows.ts";
+import { measureDelays } from "./sessions/session-delays.ts";
+import { measureSessions, type SessionLoad } from "./sessions/session-load.ts";
 
-const COUNT = 20;
-const SECONDS = 30;
+const SECONDS = 20;
 const TURNS = { calls: 5, turns: 4 } as const;
-const ADDED_MS = 60;
+const ROUNDS = 2;
 const LAG_MS = 50;
-const ROOM_ADDED_MS = 120;
-/** Rooms at once: their clients share this process, and LiveKit's library bears ten in one. */
-const ROOMS = 10;
+/** Sessions at once, where no others are asked for. */
+const COUNTS = [10, 20];
+/** Rooms in a process: the default of LIVEKIT_ROOMS_PER_WORKER. */
+const ROOMS_EACH = 10;
 const LIVEKIT = ["LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET"];
+
+/** A way by which conversations come. `added_ms`: what it may add to the delay of a phone call's answer. */
+interface Way {
+  name: string;
+  sessions: boolean;
+  env: Record<string, string>;
+  added_ms: number;
+}
 
 /** The variables of the LiveKit server that an environment names; null: it names none. */
 function livekitOf(env: NodeJS.ProcessEnv): Record<string, string> | null {
@@ -20,81 +29,120 @@ function livekitOf(env: NodeJS.ProcessEnv): Record<string, string> | null {
   return named.every(([, value]) => value !== "") ? Object.fromEntries(named) : null;
 }
 
-/** The same for sessions in LiveKit rooms, whose clients are in this process, with LiveKit's own library. */
-async function rowsOfRooms(env: Record<string, string>, calls_p50: number): Promise<Row[]> {
-  // else the library logs everything
-  process.env["NODE_ENV"] ??= "production";
-  const turns = await measureTurns({ delays: null, preemptive: true, ...TURNS, sessions: true, env });
-  const added = median(turns) - calls_p50;
-  const { measureRooms } = await import("./sessions/room-load.ts");
-  const load = await measureRooms(env, ROOMS, SECONDS);
-  const lag = Math.max(...load.workers, load.lag_p99_ms);
-  const row = (name: string, unit: string, values: number[], asked = "", met = true): Row => ({
-    name,
+/** The ways of sessions: by WebSocket, and in rooms where there is a LiveKit server. */
+function waysOf(env: NodeJS.ProcessEnv): Way[] {
+  const livekit = livekitOf(env);
+  const socket = { name: "by WebSocket", sessions: true, env: {}, added_ms: 60 };
+  return livekit === null
+    ? [socket]
+    : [socket, { name: "in LiveKit rooms", sessions: true, env: livekit, added_ms: 120 }];
+}
+
+/** The delays of answers, the ways in turn, so that each meets the same machine. */
+async function delayRows(ways: readonly Way[]): Promise<Row[]> {
+  const all = [{ name: "a phone call", sessions: false, env: {}, added_ms: 0 }, ...ways];
+  const measured = all.map((): number[] => []);
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [at, { sessions, env }] of all.entries())
+      measured[at]?.push(...(await measureDelays({ ...TURNS, sessions, env })));
+  const phone = median(measured[0] ?? []);
+  return all.flatMap(({ name, sessions, added_ms }, at) => {
+    const values = measured[at] ?? [];
+    const added = median(values) - phone;
+    const ear = sessions ? "the ear" : "the carrier's stream";
+    const total: Row = { name: `end of speech -> ${ear}, ${name}`, unit: "ms", values, asked: "", met: true };
+    if (!sessions) return [total];
+    const asked = `<= ${added_ms}`;
+    return [
+      total,
+      { name: `added ${name}, of the medians`, unit: "ms", values: [added], asked, met: added <= added_ms },
+    ];
+  });
+}
+
+/** What sessions at once came to, as rows. */
+function rowsOfLoad(what: string, count: number, load: SessionLoad): Row[] {
+  const lags = [load.service, ...load.rooms].map(({ lag_p99_ms }) => lag_p99_ms);
+  const each = (values: number[]): number => values.reduce((sum, v) => sum + v, 0) / count;
+  const cpu = (of: readonly { cpu_percent: number }[]): number => each(of.map(({ cpu_percent }) => cpu_percent));
+  const row = (name: string, unit: string, values: number[]): Row => ({
+    name: `${what}: ${name}`,
     unit,
     values,
-    asked,
-    met,
+    asked: "",
+    met: true,
   });
+  const rooms = load.rooms.length > 0;
+  const unanswered = load.answers.filter((ms) => ms >= PERIOD_MS).length;
   return [
-    row("end of speech -> the ear, in a LiveKit room", "ms", turns),
-    row("added for a room, of the medians", "ms", [added], `<= ${ROOM_ADDED_MS}`, added <= ROOM_ADDED_MS),
+    {
+      ...row(`loop lag p99, ${rooms ? "each process" : "conversation process"}`, "ms", lags),
+      asked: `<= ${LAG_MS}`,
+      met: Math.max(...lags) <= LAG_MS,
+    },
+    row("conversation process, a session", "% of a core", [cpu([load.service])]),
+    row("conversation process, a session", "MB", [load.service_mb_each]),
+    ...(rooms
+      ? [
+          row("processes of rooms, a session", "% of a core", [cpu(load.rooms)]),
+          row("process of rooms, a session", "MB", [load.rooms_mb_each]),
+          row(
+            "process of rooms, each",
+            "MB",
+            load.rooms.map(({ rss_mb }) => rss_mb),
+          ),
+        ]
+      : []),
+    ...(load.server_cpu_percent === null
+      ? []
+      : [row("LiveKit server, a session", "% of a core", [each([load.server_cpu_percent])])]),
+    row("clients, a session", "% of a core", [cpu(load.clients)]),
     row(
-      `loop lag p99 with ${ROOMS} rooms, each process`,
+      "clients late with their own frames, p99 of each process",
       "ms",
-      [...load.workers, load.lag_p99_ms],
-      `<= ${LAG_MS}`,
-      lag <= LAG_MS,
+      load.clients.map((c) => c.behind_p99_ms),
     ),
-    row("CPU of the processes of rooms, a session", "% of a core", [load.cpu_percent / ROOMS]),
-    row("CPU of the conversation process, a session", "% of a core", [load.service_cpu_percent / ROOMS]),
-    row("memory of a process of rooms", "MB", [load.rss_mb]),
-    row(`end of speech -> the ear, ${ROOMS} rooms at once`, "ms", load.answers),
+    row("all processors of the machine", "%", [load.machine_percent]),
+    row("end of speech -> first sound", "ms", load.answers),
+    { ...row(`turns without an answer`, "", [unanswered]), asked: "0", met: unanswered === 0 },
   ];
 }
 
+/** So many at once, by each way; where they can't be held, the row says so. */
+async function loadRows(ways: readonly Way[], counts: readonly number[], say: (text: string) => void): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { name, env } of ways)
+    for (const count of counts) {
+      const what = `${count} ${name}`;
+      try {
+        rows.push(
+          ...rowsOfLoad(what, count, await measureSessions({ count, rooms_each: ROOMS_EACH, seconds: SECONDS, env })),
+        );
+      } catch (error) {
+        say(`${what}: ${String(error)}`);
+        rows.push({ name: `${what}: could not be held`, unit: "ms", values: [], asked: `<= ${LAG_MS}`, met: false });
+      }
+    }
+  return rows;
+}
+
 /**
- * `npm run bench -- sessions [--json]`: sessions of browsers beside calls. Their answers are counted when the page would play them, which waits for 40 ms of sound; a browser's own
- * loudspeaker and microphone are not measured here.
+ * `npm run bench -- sessions [delay] [load] [--calls=10,20] [--json]`: sessions of browsers beside calls. Their answers are counted when the page would play them, which waits for 40 ms of
+ * sound, or when LiveKit's library hands them over for the loudspeaker; a browser's own loudspeaker and microphone are not measured here.
  */
-export async function benchSessions({ values: { json } }: AskedBench): Promise<void> {
+export async function benchSessions({ values: { json, calls }, parts }: AskedBench): Promise<void> {
   const say = (text: string): void => {
     if (!json) console.log(text);
   };
-  const asked = { delays: null, preemptive: true, ...TURNS };
-  const calls = await measureTurns(asked);
-  const sessions = await measureTurns({ ...asked, sessions: true });
-  const added = median(sessions) - median(calls);
-  const [step] = await benchLoad({ seconds: SECONDS, counts: [COUNT], profile: false, v8: [], say, sessions: true });
-  const lag = step?.lag_p99_ms ?? Infinity;
-  const rows: Row[] = [
-    { name: "end of speech -> a carrier's stream", unit: "ms", values: calls, asked: "", met: true },
-    { name: "end of speech -> a session's loudspeaker", unit: "ms", values: sessions, asked: "", met: true },
-    {
-      name: "added for a session, of the medians",
-      unit: "ms",
-      values: [added],
-      asked: `<= ${ADDED_MS}`,
-      met: added <= ADDED_MS,
-    },
-    {
-      name: `loop lag p99 with ${COUNT} sessions`,
-      unit: "ms",
-      values: [lag],
-      asked: `<= ${LAG_MS}`,
-      met: lag <= LAG_MS,
-    },
-  ];
-  const livekit = livekitOf(process.env);
-  if (livekit) rows.push(...(await rowsOfRooms(livekit, median(calls))));
+  const ways = waysOf(process.env);
+  const asks = (part: string): boolean => parts.length === 0 || parts.includes(part);
+  const counts = calls === undefined ? COUNTS : calls.split(",").map(Number);
+  say(`sessions, clients and models in processes of their own on the same machine; ${busy()}`);
+  const rows: Row[] = [];
+  if (asks("delay")) rows.push(...(await delayRows(ways)));
+  if (asks("load")) rows.push(...(await loadRows(ways, counts, say)));
   for (const row of rows) say(lineOfRow(row));
-  if (json)
-    console.log(
-      JSON.stringify(
-        { calls_p95: quantile(calls, 0.95), sessions_p95: quantile(sessions, 0.95), added, load: step },
-        null,
-        2,
-      ),
-    );
+  if (json) console.log(JSON.stringify(rows.map(factsOf), null, 2));
+  else say(busy());
   if (rows.some(({ met }) => !met)) process.exitCode = 1;
 }

@@ -54,6 +54,8 @@ export interface StreamCaller {
   /** Milliseconds of the agent's sound that were played, and of all. */
   readonly played_ms: number;
   readonly lived_ms: number;
+  /** Neither side has ended the call. */
+  readonly isOpen: boolean;
   hangUp(): Promise<void>;
 }
 
@@ -158,6 +160,10 @@ class Caller implements StreamCaller {
         done: () => done(),
       });
     });
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN;
   }
 
   heard(): string {

@@ -19,13 +19,20 @@ const GOODS = ["apple", "melon", "cherry", "banana", "orange", "lemon", "peach",
 const BETWEEN_MS = 600;
 const FRAME_MS = 20;
 
-const node: FlowNode = {
+/** The node of the conversations that turns are measured in: each call has prices of its own. */
+export const shopNode: FlowNode = {
   name: "shop",
   role_prompt: "You are Mia, the voice assistant of Northwind.",
   prompt: GOODS.map((name) => `The ${name} costs {{${name}}} euros.`).join(" "),
   functions: [],
 };
 const priceOf = (call: number, good: number): string => String(1000 + call * GOODS.length + good);
+/** The prices of a call. */
+export const pricesOf = (call: number): Record<string, string> =>
+  Object.fromEntries(GOODS.map((name, good) => [name, priceOf(call, good)]));
+/** A turn each that is not counted: the process has compiled and connected by then. */
+export const rehearsedTurn = (call: Call, n: number, calls: number): Promise<unknown> =>
+  turnsOf(call, calls + n, 1, GOODS.length - 2);
 
 /** How turns are measured: so many calls at a time, and turns of each. `delays` null: by models that have every answer and sound ready, for the simulator's take some ms to make theirs. */
 export interface TurnsOptions {
@@ -33,10 +40,6 @@ export interface TurnsOptions {
   preemptive: boolean;
   calls: number;
   turns: number;
-  /** Sessions that clients join, in place of calls. */
-  sessions?: boolean;
-  /** Further variables of the process under measurement. */
-  env?: Record<string, string>;
 }
 
 /** The models of a measurement, and how they are ended. */
@@ -49,46 +52,44 @@ async function modelsFor(delays: Delays | null): Promise<{ url: string; end(): P
   return { url: models.url, end: () => stopModels(models) };
 }
 
-async function turnsOf({ caller }: Call, call: number, turns: number, first = 0): Promise<number[]> {
-  const measured: number[] = [];
+/** The end of what a caller said, and the first sound of the answer, on performance.now's clock. */
+export interface Turn {
+  end: number;
+  answered: number;
+}
+
+/** Turns of a call, one after the other. */
+export async function turnsOf({ caller }: Call, call: number, turns: number, first = 0): Promise<Turn[]> {
+  const measured: Turn[] = [];
   for (let turn = 0; turn < turns; turn++) {
     await caller.silentFor(BETWEEN_MS);
     const { end } = await caller.say(
       words(`How much is the ${GOODS[first + turn]}?`, spread(call * turns + turn) * FRAME_MS),
     );
-    measured.push((await caller.firstFrame(end)) - end);
+    measured.push({ end, answered: await caller.firstFrame(end) });
   }
   return measured;
 }
 
 /** From the end of the caller's speech to the agent's first frame at the carrier, ms, turn by turn. */
-export async function measureTurns({
-  delays,
-  preemptive,
-  calls,
-  turns,
-  sessions = false,
-  env = {},
-}: TurnsOptions): Promise<number[]> {
+export async function measureTurns({ delays, preemptive, calls, turns }: TurnsOptions): Promise<number[]> {
   const models = await modelsFor(delays);
   const talker = await startConversationProcess({
     models: models.url,
-    env: { PREEMPTIVE_GENERATION: String(preemptive), ...env },
+    env: { PREEMPTIVE_GENERATION: String(preemptive) },
   });
   const ticker = frameTicker();
-  const template = endlessTemplate([node]);
+  const template = endlessTemplate([shopNode]);
   try {
     await talker.template(template);
     const all = await callsOf(talker, template, ticker, calls, {
       listens: true,
-      sessions,
-      payload: (n) => Object.fromEntries(GOODS.map((name, good) => [name, priceOf(n, good)])),
+      payload: pricesOf,
     });
-    // a turn each that is not counted: the process has compiled and connected by then
-    await Promise.all(all.map((call, n) => turnsOf(call, calls + n, 1, GOODS.length - 2)));
+    await Promise.all(all.map((call, n) => rehearsedTurn(call, n, calls)));
     const measured = await Promise.all(all.map((call, n) => turnsOf(call, n, turns)));
     await Promise.all(all.map(({ caller }) => caller.hangUp()));
-    return measured.flat();
+    return measured.flat().map(({ end, answered }) => answered - end);
   } finally {
     await talker.stop();
     await models.end();
