@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/time/clock.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { startTimer } from "../../../shared/time/timer.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
-import { speakRequestIn, type SpeakRequest, type UtteranceEvent } from "./utterances.ts";
+import { MAX_WAITING, speakRequestIn, type SpeakRequest, type UtteranceEvent } from "./utterances.ts";
 import { ShownWords, type ShownLine } from "./shown-words.ts";
 import { recordIn, textOf } from "../../../shared/json.ts";
 import type { MediaEnd } from "../../../shared/hangup-source.ts";
@@ -45,6 +45,7 @@ const AHEAD_MS = 300;
 /** Marks in flight; a further one is not sent. */
 const MAX_MARKS = 1000;
 const MAX_TEXT_CHARS = 16_384;
+type Speak = (request: SpeakRequest) => void;
 const DTMF_KEY = /^[0-9*#]$/;
 
 /** Takes sound as it comes in real time: what piled up in a gap of the network is old, and is not heard any more. True: it counts. */
@@ -57,6 +58,29 @@ function realTime(clock: Pick<Clock, "monotonicMs">): (ms: number) => boolean {
     if (received + ms - elapsed > AHEAD_MS) return false;
     received += ms;
     return true;
+  };
+}
+
+/** What a client wants to be spoken. Who is told that it is in may ask at once: until it is known whether it leads, for the conversation is taken over meanwhile, some of it waits. */
+function wishesOf(tell: (message: object) => void) {
+  const early: Frame[] = [];
+  let speak: Speak | null | undefined;
+  const ask = (message: Frame): void => {
+    if (speak === undefined && early.length < MAX_WAITING) return void early.push(message);
+    try {
+      if (speak === null) fail("WRONG_MODE", "Only the client of an RTC_STREAM session has texts spoken.");
+      if (!speak) fail("RATE_LIMITED", "The conversation has not begun.");
+      speak(speakRequestIn(message));
+    } catch (error) {
+      tell({ type: "speech", utterance_id: textOf(message["utterance_id"]), status: "refused", code: codeOf(error) });
+    }
+  };
+  return {
+    ask,
+    hear(to: Speak | null): void {
+      speak = to;
+      for (const message of early.splice(0)) ask(message);
+    },
   };
 }
 
@@ -80,7 +104,7 @@ export class BrowserLeg implements MediaLeg {
   #stopWaiting: () => void = () => undefined;
   #stopLooking: () => void;
   readonly #shown = new ShownWords();
-  #speak: ((request: SpeakRequest) => void) | null = null;
+  readonly #wishes = wishesOf((message) => this.#tell(message));
 
   constructor(clock: Clock, room: string, ended: () => void) {
     this.#clock = clock;
@@ -151,9 +175,9 @@ export class BrowserLeg implements MediaLeg {
     socket.close(NORMAL_CLOSURE);
   }
 
-  /** Gets what the client wants to be spoken. */
-  hear(speak: (request: SpeakRequest) => void): void {
-    this.#speak = speak;
+  /** Gets what the client wants to be spoken, and has wanted since it came; null: it has nothing spoken. */
+  hear(speak: Speak | null): void {
+    this.#wishes.hear(speak);
   }
 
   /** Tells the client what becomes of an utterance of its own. */
@@ -198,7 +222,7 @@ export class BrowserLeg implements MediaLeg {
         if (this.#marks.delete(value)) this.#events.emit((e) => e.mark(value, "played"));
         return;
       case "speak":
-        return this.#spoken(message);
+        return this.#wishes.ask(message);
       case "digit":
         if (DTMF_KEY.test(value)) this.#events.emit((e) => e.digit(value));
         return;
@@ -211,16 +235,6 @@ export class BrowserLeg implements MediaLeg {
         return;
       default:
         this.#events.emit((e) => e.fault());
-    }
-  }
-
-  #spoken(message: Frame): void {
-    try {
-      if (!this.#speak) fail("WRONG_MODE", "Only the client of an RTC_STREAM session has texts spoken.");
-      this.#speak(speakRequestIn(message));
-    } catch (error) {
-      const utterance_id = textOf(message["utterance_id"]);
-      this.#tell({ type: "speech", utterance_id, status: "refused", code: codeOf(error) });
     }
   }
 

@@ -37,8 +37,8 @@ export interface MediaAttachment {
   show?: Shown | undefined;
   /** Tells the other side what becomes of an utterance of its own. */
   tell?: SessionDeps["spoke"];
-  /** Gets the utterances that the other side wants to be spoken. */
-  hear?: (speak: (request: SpeakRequest) => void) => void;
+  /** Gets the utterances that the other side wants to be spoken; null: it leads nothing. */
+  hear?: (speak: ((request: SpeakRequest) => void) | null) => void;
   /** Rejects the media without a word, within a time limit. */
   dismiss(): Promise<void>;
   /** Says that something went wrong, in the template's language, and ends the call; within a time limit. */
@@ -189,7 +189,7 @@ async function converse(
     open,
   );
   live.set(doc._id, session);
-  if (doc.client_led) media.hear?.((request) => void session.utterances.speak(request));
+  media.hear?.(doc.client_led ? (request) => void session.utterances.speak(request) : null);
   for (const signal of signals) session.signal(signal);
   await markBegun(deps, doc, answered.at);
   await session.ended;

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { EventEmitter } from "node:events";
 import { BrowserLeg, NO_MEDIA_MS, RESUME_MS } from "../../../services/conversation/browser/browser-leg.ts";
+import { MAX_WAITING } from "../../../services/conversation/browser/utterances.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 
 /** A socket of which a test sees what was sent. */
@@ -132,6 +133,27 @@ describe("a session's leg", () => {
     await clock.advance(RESUME_MS);
     expect([seen, ended, leg.isOpen()]).toEqual([[["closed", how]], 1, false]);
     expect(joined().closedWith).toBe(1000);
+  });
+
+  const wants = (utterance_id: string): void => socket.get({ type: "speak", text: "Good morning.", utterance_id });
+
+  test("what a client wants to be spoken right after its hello is spoken once its conversation is taken over", () => {
+    const got: string[] = [];
+    for (const id of ["one", "two"]) wants(id);
+    leg.hear(({ utterance_id }) => void got.push(utterance_id));
+    wants("three");
+    expect([got, socket.types()]).toEqual([["one", "two", "three"], ["hello"]]);
+  });
+
+  test("a client that does not lead has nothing spoken, and no more than 20 utterances wait for that to be known", () => {
+    for (let n = 0; n <= MAX_WAITING; n++) wants(`u${n}`);
+    leg.hear(null);
+    wants("last");
+    const told = socket.sent
+      .slice(1)
+      .map((item) => (item instanceof Uint8Array ? "" : `${item["utterance_id"]} ${item["code"]}`));
+    const refused = [...Array(MAX_WAITING).keys()].map((n) => `u${n} WRONG_MODE`);
+    expect(told).toEqual([`u${MAX_WAITING} RATE_LIMITED`, ...refused, "last WRONG_MODE"]);
   });
 
   test("a client that leaves ends it at once", () => {
