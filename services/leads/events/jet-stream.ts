@@ -95,8 +95,8 @@ async function prepareStream(manager: JetStreamManager, env: ForwarderDeps["env"
 }
 
 /**
- * Makes the durable consumers of those who read with a user of their own, and sets what they read: they may not. A consumer that is named no longer stays, with
- * what it has read, for its operators to delete.
+ * Makes the durable consumers of those who read with a user of their own, and sets what they read: they may not. One event at a time is without its acknowledgement:
+ * of several, one that is given again would come behind the others. A consumer that is named no longer stays, with what it has read, for its operators to delete.
  */
 async function prepareReaders(manager: JetStreamManager, readers: readonly StreamReader[]): Promise<void> {
   for (const { name, ...whose } of readers) {
@@ -111,6 +111,7 @@ async function prepareReaders(manager: JetStreamManager, readers: readonly Strea
       filter_subject,
       ack_policy: AckPolicy.Explicit,
       deliver_policy: DeliverPolicy.All,
+      max_ack_pending: 1,
     };
     await (there === null
       ? manager.consumers.add(EVENT_STREAM, config)

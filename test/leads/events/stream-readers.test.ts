@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { JsMsg } from "nats";
 import { until } from "../../../local/harness/stage.ts";
 import { makeBusUsers } from "../../../shared/bus/bus-keys.ts";
 import { readerInbox } from "../../../shared/bus/nats-permissions.ts";
@@ -9,6 +10,8 @@ import { EVENT_STREAM, streamReadersIn, subjectsFor } from "../../../shared/cont
 import { readEnv } from "../../../shared/process/env.ts";
 import { ROOT } from "../../house/sources.ts";
 import { readerStage, type ReaderStage } from "./fixtures/reader-stage.ts";
+
+const GIVEN_AGAIN_MS = 1500;
 
 describe("EVENTS_READERS", () => {
   test.each([
@@ -105,6 +108,26 @@ describe("readers of the stream, at a real nats-server with the users that nats:
       message.ack();
     }
     expect(told).toEqual([]);
+  });
+
+  test("a reader gets no event before the one before it is acknowledged, so that one that is given again comes in its order", async () => {
+    const [last] = await stage.log.ofLead("lead-3", 0, 1, 1);
+    await stage.log.append([2, 3].map((seq) => ({ ...last!, _id: `lead-3.${seq}`, seq, position: 4 + seq })));
+    await stage.forward("all, acme=acme-id");
+    const as = await stage.connectAs("all");
+    const consumer = await as.jetstream({ checkAPI: false }).consumers.get(EVENT_STREAM, "all");
+    const given: string[] = [];
+    const read = async (take: (message: JsMsg) => void): Promise<void> => {
+      for await (const message of await consumer.fetch({ max_messages: 3, expires: 1000 })) {
+        given.push(message.json<{ id: string }>().id);
+        take(message);
+      }
+    };
+    await read((message) => message.nak(GIVEN_AGAIN_MS));
+    expect(new Set(given)).toEqual(new Set(["lead-2.2"]));
+    given.length = 0;
+    await read((message) => message.ack());
+    expect(given).toEqual(["lead-2.2", "lead-3.2", "lead-3.3"]);
   });
 
   test("what a reader reads follows EVENTS_READERS", async () => {
