@@ -25,8 +25,8 @@ export interface Pusher {
   push(to: string, more?: PushMore): Promise<string>;
   /** The same, again and again while the service can't take it: with one Idempotency-Key, so that it makes one lead. */
   insist(to: string, more?: PushMore): Promise<string>;
-  /** Many at once, each insisted upon; the ids in order. */
-  insistAll(to: readonly string[], more?: PushMore): Promise<string[]>;
+  /** Many, so many at once, each insisted upon for so long; the ids in order. */
+  insistAll(to: readonly string[], more?: PushMore, how?: { parallel?: number; insistMs?: number }): Promise<string[]>;
 }
 
 const PARALLEL = 8;
@@ -80,7 +80,7 @@ export async function startPushing(product: Product): Promise<Pusher> {
     });
     return lead_call_tracker_id;
   };
-  const insist = (to: string, more: PushMore = {}): Promise<string> => {
+  const insist = (to: string, more: PushMore = {}, insistMs = INSIST_MS): Promise<string> => {
     const key = more.key ?? randomUUID();
     const request_id = more.request_id ?? randomUUID();
     return until(
@@ -90,7 +90,7 @@ export async function startPushing(product: Product): Promise<Pusher> {
           if (passes(error)) return undefined;
           throw error;
         }),
-      INSIST_MS,
+      insistMs,
       RETRY_MS,
     );
   };
@@ -98,13 +98,13 @@ export async function startPushing(product: Product): Promise<Pusher> {
     client,
     token,
     push,
-    insist,
-    async insistAll(to, more) {
+    insist: (to, more) => insist(to, more),
+    async insistAll(to, more, { parallel = PARALLEL, insistMs } = {}) {
       const ids: string[] = [];
       const queue = to.entries();
       await Promise.all(
-        Array.from({ length: PARALLEL }, async () => {
-          for (const [i, number] of queue) ids[i] = await insist(number, more);
+        Array.from({ length: parallel }, async () => {
+          for (const [i, number] of queue) ids[i] = await insist(number, more, insistMs);
         }),
       );
       return ids;

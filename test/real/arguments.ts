@@ -8,6 +8,10 @@ export interface Asked {
   /** Parts that miss something on this machine are left out, and named. */
   able: boolean;
   dir: string | undefined;
+  /** The only step of each part that is done; absent: all. */
+  step: string | undefined;
+  /** For the steps that call leads by number. */
+  leads: number | undefined;
   does: "test" | "serve" | "needs";
 }
 
@@ -26,6 +30,15 @@ export const testReal = (parts: readonly Part[]) =>
         value: "path",
         about: "installs there; absent: CALLAGENT_REAL_DIR, or callagent-real in the user's cache folder",
       },
+      step: { kind: "text", value: "name", about: "of each part this step alone, by the name that a run prints" },
+      leads: {
+        kind: "number",
+        value: "n",
+        min: 1,
+        max: 100_000,
+        whole: true,
+        about: "step kills: so many leads; 10000 take an hour or more",
+      },
       serve: { kind: "flag", about: "starts the parts, prints the variables that use them, and runs until Ctrl-C" },
       needs: { kind: "flag", about: "says what the parts miss on this machine; status 3 where they miss something" },
     },
@@ -34,12 +47,14 @@ export const testReal = (parts: readonly Part[]) =>
 
 /** What was asked for. */
 export const askedOf = (
-  { values: { short, able, dir, serve, needs }, operands }: Read<ReturnType<typeof testReal>>,
+  { values: { short, able, dir, step, leads, serve, needs }, operands }: Read<ReturnType<typeof testReal>>,
   parts: readonly Part[],
 ): Asked => ({
   parts: operands.length === 0 ? parts : parts.filter((p) => operands.includes(p.name)),
   short,
   able,
   dir,
+  step,
+  leads,
   does: needs ? "needs" : serve ? "serve" : "test",
 });

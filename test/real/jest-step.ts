@@ -40,18 +40,19 @@ export function readRun(run: JestRun): Outcome {
   };
 }
 
-/** Tests of the files whose paths match one of the patterns. `more`: variables of the run beside the part's own. */
+/** Tests of the files whose paths match one of the patterns. `more`: variables of the run beside the part's own. `limitMs`: the longest that they may take. */
 export const jestStep = (
   name: string,
   isShort: boolean,
   patterns: readonly string[],
   more: Readonly<Record<string, string>> = {},
+  limitMs = SUITE_MS,
 ): Step => ({
   name,
   isShort,
   async run(env, log) {
     return readRun(
-      await runJest([`--testTimeout=${TEST_MS}`, ...patterns], { limitMs: SUITE_MS, env: { ...env, ...more }, log }),
+      await runJest([`--testTimeout=${TEST_MS}`, ...patterns], { limitMs, env: { ...env, ...more }, log }),
     );
   },
 });

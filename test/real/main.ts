@@ -4,10 +4,10 @@ import { PROGRAM_ENV } from "../../local/harness/program.ts";
 import { cacheFolder, FOLDER_VARIABLE, lockFolder } from "../../local/real/cache-folder.ts";
 import { PartError, type Part, type Running } from "../../local/real/part.ts";
 import { missingFor, PARTS } from "../../local/real/parts.ts";
-import { runCommand } from "../../shared/process/command-line.ts";
+import { runCommand, UsageError } from "../../shared/process/command-line.ts";
 import { askedOf, testReal, type Asked } from "./arguments.ts";
 import { skippedLines, sumOf, type Outcome, type Step } from "./outcome.ts";
-import { STEPS } from "./steps.ts";
+import { LEADS_VARIABLE, STEPS } from "./steps.ts";
 
 /** `npm run test:real`: installs real servers, runs the product against them, and stops them. */
 const SECOND_MS = 1000;
@@ -27,8 +27,8 @@ const cells = (part: string, step: string, began: number, said: string): string 
   `${part.padEnd(12)} ${step.padEnd(10)} ${((performance.now() - began) / SECOND_MS).toFixed(1).padStart(7)} s   ${said}`;
 
 /** What is done with a part in this run. */
-const stepsOf = (part: Part, { short }: Asked): readonly Step[] =>
-  (STEPS[part.name] ?? []).filter((step) => step.isShort || !short);
+const stepsOf = (part: Part, { short, step }: Asked): readonly Step[] =>
+  (STEPS[part.name] ?? []).filter(({ isShort, name }) => (isShort || !short) && (step ?? name) === name);
 
 /** Says before anything happens what will be installed, where, and what it takes. */
 function announce(asked: Asked, folder: string): void {
@@ -71,7 +71,8 @@ async function runSteps(part: Part, running: Running, asked: Asked, logs: string
     const began = performance.now();
     const log = join(logs, `${part.name}-${step.name}.log`);
     rmSync(log, { force: true });
-    const outcome = await step.run({ ...PROGRAM_ENV, ...running.env }, log);
+    const leads = asked.leads === undefined ? {} : { [LEADS_VARIABLE]: String(asked.leads) };
+    const outcome = await step.run({ ...PROGRAM_ENV, ...running.env, ...leads }, log);
     const { passed, failed, skipped } = outcome;
     console.log(cells(part.name, step.name, began, `${passed} passed, ${failed} failed, ${skipped.length} skipped`));
     if (failed > 0) console.log(`${outcome.said}\nThe whole log: ${log}`);
@@ -92,6 +93,7 @@ function isLeftOut(part: Part, asked: Asked): boolean {
 }
 
 async function testAll(asked: Asked, folder: string): Promise<boolean> {
+  if (asked.parts.length === 0 && asked.step !== undefined) throw new UsageError(`No part has a step ${asked.step}.`);
   const logs = join(folder, "logs");
   mkdirSync(logs, { recursive: true });
   const outcomes: Outcome[] = [];

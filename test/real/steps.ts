@@ -18,6 +18,10 @@ import type { Step } from "./outcome.ts";
 import { schemathesisStep } from "./schemathesis-step.ts";
 
 const CHROMIUM = "chromium";
+/** How many leads the step `kills` calls. */
+export const LEADS_VARIABLE = "EVENT_KILL_LEADS";
+/** 10,000 leads take an hour or more, and what was in flight at a kill is waited for. */
+const KILLS_MS = 4 * 3_600_000;
 /** All that it can do, bounded so that a role takes about two minutes. */
 const ALL = { phases: "examples,coverage,fuzzing,stateful", examples: 20, seconds: 120 };
 
@@ -53,10 +57,13 @@ export const STEPS: Record<string, readonly Step[]> = {
     jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"], { FAULTS: "all" }),
     // with the server on the PATH, and without TLS
     withNats(
-      jestStep("kills", false, ["--testMatch=**/chaos/event-kills.suite.ts"], {
-        [NATS_PROGRAM_VARIABLE]: "",
-        [NATS_TLS_VARIABLE]: "",
-      }),
+      jestStep(
+        "kills",
+        false,
+        ["--testMatch=**/chaos/event-kills.suite.ts"],
+        { [NATS_PROGRAM_VARIABLE]: "", [NATS_TLS_VARIABLE]: "" },
+        KILLS_MS,
+      ),
     ),
   ],
   "nats-cli": [withNats(jestStep("events", false, ["--testMatch=**/events/command-line.suite.ts"]))],

@@ -43,6 +43,7 @@ describe("the command's arguments", () => {
       does: "test",
     });
     expect(read(["--short", "--able"])).toMatchObject({ short: true, able: true, parts });
+    expect(read(["a", "--step", "kills", "--leads", "10000"])).toMatchObject({ step: "kills", leads: 10_000 });
     expect(read(["--needs"])).toMatchObject({ does: "needs" });
     expect(read(["--serve", "a"])).toMatchObject({ does: "serve", parts: [parts[0]] });
   });
