@@ -6,6 +6,7 @@ import { recordIn } from "../../../shared/json.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import { startChild, type Child } from "../../tools/stack/supervisor.ts";
 import { ROOT } from "../../tools/stack/project-root.ts";
+import { CONVERSATION_NODE_OPTIONS } from "../../tools/stack/service-processes.ts";
 import type { ProcessRequest, Measured, Settled, ConversationToPrepare, ProcessMessage } from "./ipc-messages.ts";
 
 const READY_MS = 30_000;
@@ -34,11 +35,11 @@ export interface ConversationProcessOptions {
   profiles?: string;
   /** A second of the process takes so many. */
   slow?: number;
-  /** Another version's folder, whose service runs. */
+  /** Another version's folder, whose service runs, without the options that ours has. */
   tree?: string;
   /** Takes the lines of its log, from level info on. */
   onLog?(line: Record<string, unknown>): void;
-  /** Options of V8. */ v8?: readonly string[];
+  /** Options of V8, beside those that it has in production. */ v8?: readonly string[];
 }
 
 const told = <K extends ProcessMessage["told"]>(
@@ -76,6 +77,7 @@ function spawned(
     stdio: ["ignore", onLog ? "pipe" : "inherit", "inherit", "ipc"],
     env: {
       PATH: process.env["PATH"],
+      NODE_OPTIONS: tree === ROOT ? CONVERSATION_NODE_OPTIONS : "",
       LOG_LEVEL: onLog ? "info" : "error",
       MONGODB_URI: mongo,
       MIGRATE_AT_START: "true",
