@@ -1435,7 +1435,7 @@ export interface webhooks {
          * At an endpoint: lead.queued
          * @description The lead waits: it was pushed (`pushed`), an attempt was given back without a dial (`released`), or a person had a parked one tried now (`resumed`). `reason`: why it was given back. `due_at` null: it waits for a client to join, or has no number.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadQueued"];
         readonly delete?: never;
@@ -1457,7 +1457,7 @@ export interface webhooks {
          * At an endpoint: lead.claimed
          * @description An attempt begins: the lead is in PROCESSING. An inbound call begins with it.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadClaimed"];
         readonly delete?: never;
@@ -1479,7 +1479,7 @@ export interface webhooks {
          * At an endpoint: lead.dialing
          * @description The carrier took the call of this attempt; left out where the lead knew of the answer first, and for sessions. `call_id`: the carrier's name of it, where it gave one.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadDialing"];
         readonly delete?: never;
@@ -1501,7 +1501,7 @@ export interface webhooks {
          * At an endpoint: lead.ringing
          * @description The carrier says that the callee's phone rings. Not every carrier does, nor for every call; it is left out where the call was answered before the lead knew, and for sessions and calls to us.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadRinging"];
         readonly delete?: never;
@@ -1523,7 +1523,7 @@ export interface webhooks {
          * At an endpoint: lead.answered
          * @description Somebody or something answered, and the conversation begins.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadAnswered"];
         readonly delete?: never;
@@ -1545,7 +1545,7 @@ export interface webhooks {
          * At an endpoint: lead.turn
          * @description One side's contribution to the conversation is over; nothing of what was said. With EVENTS_TURNS alone, which is off by default; those of which the lead did not know when the attempt ended precede `lead.ended`.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadTurn"];
         readonly delete?: never;
@@ -1567,7 +1567,7 @@ export interface webhooks {
          * At an endpoint: lead.ended
          * @description The attempt is over; `outcome` is the word for this attempt. `lead.retry` or `lead.finished` follows. `dialled` false: no carrier was asked.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadEnded"];
         readonly delete?: never;
@@ -1589,7 +1589,7 @@ export interface webhooks {
          * At an endpoint: lead.retry
          * @description The lead will be called again, from `due_at` on; `outcome` is that of the attempt before.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadRetry"];
         readonly delete?: never;
@@ -1611,7 +1611,7 @@ export interface webhooks {
          * At an endpoint: lead.finished
          * @description The lead is FINISHED, with its outcome, for good. `attempt_count`: its dials.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadFinished"];
         readonly delete?: never;
@@ -1633,7 +1633,7 @@ export interface webhooks {
          * At an endpoint: lead.evaluated
          * @description The evaluation of the conversation is there: the template's scores by name. `summary`: whether there is one; its text is in the lead's record.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadEvaluated"];
         readonly delete?: never;
@@ -1655,7 +1655,7 @@ export interface webhooks {
          * At an endpoint: lead.aborted
          * @description A person or a client aborted the lead; `lead.finished` with the outcome ABORTED follows. Why is in the lead's record.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadAborted"];
         readonly delete?: never;
@@ -1677,7 +1677,7 @@ export interface webhooks {
          * At an endpoint: lead.parked
          * @description Technical faults keep the lead from being dialled: it is tried every 10 minutes at last, and does not age. `lead.queued` precedes it in the same write.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventLeadParked"];
         readonly delete?: never;
@@ -1699,7 +1699,7 @@ export interface webhooks {
          * At an endpoint: recording.stored
          * @description The recording of an attempt is stored: `GET /leads/recording/{call_sid}` gives it by this `call_id`. The next attempt may have begun by then.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventRecordingStored"];
         readonly delete?: never;
@@ -1721,9 +1721,31 @@ export interface webhooks {
          * At an endpoint: cost.known
          * @description What an attempt cost is known; again, where the carrier corrects it.
          *
-         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
          */
         readonly post: operations["webhooks.eventCostKnown"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "endpoint/number.changed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: number.changed
+         * @description A phone number was added, changed, given to a tenant, taken from one, or removed. Where it changes hands there are two events, each of its own tenant: `withdrawn` for whom it was taken from, then `allotted` for whom it was given to. `seq` counts those of all who have it.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventNumberChanged"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -5220,7 +5242,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -5235,7 +5257,7 @@ export interface components {
              */
             readonly type: string;
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 6bc1bee2-2e40-4f96-93d7-7e117393172a
              */
             readonly subject: string;
@@ -5253,10 +5275,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example 3f0d5c1e-8a47-4b7e-9d0a-6f2b1c9e4d10
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
@@ -5694,7 +5716,7 @@ export interface components {
          *     - `lead.parked`: Technical faults keep the lead from being dialled: it is tried every 10 minutes at last, and does not age. `lead.queued` precedes it in the same write.
          *     - `recording.stored`: The recording of an attempt is stored: `GET /leads/recording/{call_sid}` gives it by this `call_id`. The next attempt may have begun by then.
          *     - `cost.known`: What an attempt cost is known; again, where the carrier corrects it.
-         *     - `number.changed`: A phone number was added, changed, allotted or removed. Not written yet.
+         *     - `number.changed`: A phone number was added, changed, given to a tenant, taken from one, or removed. Where it changes hands there are two events, each of its own tenant: `withdrawn` for whom it was taken from, then `allotted` for whom it was given to. `seq` counts those of all who have it.
          *     - `pause.changed`: Calling was paused or goes on: for the merchant, for the reseller with all its merchants, or (`scope` deployment) for all. Not written yet.
          *     - `configuration.changed`: The configuration of a template was created, changed or removed. Not written yet.
          * @enum {string}
@@ -5871,7 +5893,7 @@ export interface components {
              */
             readonly endpoint_id: string;
             /**
-             * @description Id of the event: the lead's id, a dot, and the number of the event.
+             * @description Id of the event: its subject (the lead's id, or `number:` and the number's), a dot, and the number of the event.
              * @example test.0198c0de-7a39-4c53-9d0f-2a2b6a3a1c11
              */
             readonly event_id: string;
@@ -5886,7 +5908,7 @@ export interface components {
              */
             readonly lead_id: string | null;
             /**
-             * @description Number of the event within its lead.
+             * @description Number of the event within its subject.
              * @example 1
              */
             readonly seq: number;
@@ -5899,7 +5921,7 @@ export interface components {
             readonly next_try_at: string | null;
             /** @description Its tries, the oldest first; the newest 200. */
             readonly tries: readonly components["schemas"]["DeliveryTry"][];
-            /** @description Ids of events of the lead before it that were given up; its body names them too. */
+            /** @description Ids of events of its subject before it that were given up; its body names them too. */
             readonly lost: readonly string[];
             /**
              * Format: date-time
@@ -6613,7 +6635,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -6628,7 +6650,7 @@ export interface components {
              */
             readonly type: "lead.queued";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -6646,10 +6668,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -6668,13 +6690,13 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
+             *       "phone_number": "+49*****4567",
              *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
+             *       "due_at": "2026-03-02T09:00:00.000Z",
              *       "reason": null
              *     }
              */
@@ -6729,7 +6751,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -6746,7 +6768,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -6761,7 +6783,7 @@ export interface components {
              */
             readonly type: "lead.claimed";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -6779,10 +6801,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -6801,14 +6823,15 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "claim_no": 1,
+             *       "provider": "twilio",
+             *       "number_id": "5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c11",
+             *       "template_version": 3
              *     }
              */
             readonly data: {
@@ -6862,7 +6885,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -6879,7 +6902,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -6894,7 +6917,7 @@ export interface components {
              */
             readonly type: "lead.dialing";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -6912,10 +6935,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -6934,14 +6957,13 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "claim_no": 1,
+             *       "call_id": "CA5a1f0c8f0e7a394c539d0f2a2b6a3a1c"
              *     }
              */
             readonly data: {
@@ -6985,7 +7007,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -7002,7 +7024,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -7017,7 +7039,7 @@ export interface components {
              */
             readonly type: "lead.ringing";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -7035,10 +7057,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -7057,14 +7079,12 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "claim_no": 1
              *     }
              */
             readonly data: {
@@ -7103,7 +7123,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -7120,7 +7140,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -7135,7 +7155,7 @@ export interface components {
              */
             readonly type: "lead.answered";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -7153,10 +7173,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -7175,14 +7195,12 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "claim_no": 1
              *     }
              */
             readonly data: {
@@ -7221,7 +7239,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -7238,7 +7256,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -7253,7 +7271,7 @@ export interface components {
              */
             readonly type: "lead.turn";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -7271,10 +7289,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -7293,14 +7311,16 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "claim_no": 1,
+             *       "turn": 4,
+             *       "by": "user",
+             *       "node": "confirm_order",
+             *       "at": "2026-03-02T09:00:21.300Z"
              *     }
              */
             readonly data: {
@@ -7363,7 +7383,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -7380,7 +7400,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -7395,7 +7415,7 @@ export interface components {
              */
             readonly type: "lead.ended";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -7413,10 +7433,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -7435,14 +7455,24 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "claim_no": 1,
+             *       "outcome": "no_answer",
+             *       "dialled": true,
+             *       "ended": "no_answer",
+             *       "hangup_source": {
+             *         "by": "carrier",
+             *         "reason": null
+             *       },
+             *       "call_id": "CA5a1f0c8f0e7a394c539d0f2a2b6a3a1c",
+             *       "started_at": "2026-03-02T09:00:01.200Z",
+             *       "answered_at": null,
+             *       "ended_at": "2026-03-02T09:00:31.900Z",
+             *       "user_turns": null
              *     }
              */
             readonly data: {
@@ -7554,7 +7584,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -7571,7 +7601,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -7586,7 +7616,7 @@ export interface components {
              */
             readonly type: "lead.retry";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -7604,10 +7634,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -7626,14 +7656,14 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "claim_no": 1,
+             *       "outcome": "no_answer",
+             *       "due_at": "2026-03-02T09:30:00.000Z"
              *     }
              */
             readonly data: {
@@ -7683,7 +7713,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -7700,7 +7730,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -7715,7 +7745,7 @@ export interface components {
              */
             readonly type: "lead.finished";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -7733,10 +7763,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -7755,14 +7785,14 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "outcome": "interested",
+             *       "attempt_count": 2,
+             *       "call_id": "CA5a1f0c8f0e7a394c539d0f2a2b6a3a1c"
              *     }
              */
             readonly data: {
@@ -7811,7 +7841,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -7828,7 +7858,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -7843,7 +7873,7 @@ export interface components {
              */
             readonly type: "lead.evaluated";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -7861,10 +7891,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -7883,14 +7913,17 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "claim_no": 1,
+             *       "trace_scores": {
+             *         "politeness": 0.9
+             *       },
+             *       "summary": true,
+             *       "errors": 0
              *     }
              */
             readonly data: {
@@ -7948,7 +7981,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -7965,7 +7998,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -7980,7 +8013,7 @@ export interface components {
              */
             readonly type: "lead.aborted";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -7998,10 +8031,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -8020,14 +8053,12 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "by": "user:0b8e4f6e-7a39-4c53-9d0f-2a2b6a3a1c11"
              *     }
              */
             readonly data: {
@@ -8066,7 +8097,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -8083,7 +8114,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -8098,7 +8129,7 @@ export interface components {
              */
             readonly type: "lead.parked";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -8116,10 +8147,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -8138,14 +8169,14 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "code": "DEPENDENCY_DOWN",
+             *       "faults": 5,
+             *       "due_at": "2026-03-02T09:30:00.000Z"
              *     }
              */
             readonly data: {
@@ -8195,7 +8226,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -8212,7 +8243,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -8227,7 +8258,7 @@ export interface components {
              */
             readonly type: "recording.stored";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -8245,10 +8276,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -8267,14 +8298,13 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "claim_no": 1,
+             *       "call_id": "CA5a1f0c8f0e7a394c539d0f2a2b6a3a1c"
              *     }
              */
             readonly data: {
@@ -8318,7 +8348,7 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -8335,7 +8365,7 @@ export interface components {
              */
             readonly specversion: "1.0";
             /**
-             * @description Names the event, `<lead_id>.<seq>`: the same id is the same event.
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
              */
             readonly id: string;
@@ -8350,7 +8380,7 @@ export interface components {
              */
             readonly type: "cost.known";
             /**
-             * @description Id of what it is about: the lead.
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
              * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
              */
             readonly subject: string;
@@ -8368,10 +8398,10 @@ export interface components {
              */
             readonly datacontenttype: "application/json";
             /**
-             * @description Id of the reseller whose it is.
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
              * @example reseller-1
              */
-            readonly reseller: string;
+            readonly reseller?: string;
             /**
              * @description Id of the merchant whose it is; absent: it is the reseller's own.
              * @example merchant-1
@@ -8390,14 +8420,13 @@ export interface components {
             /**
              * @description What is told of it.
              * @example {
-             *       "request_id": "order-1001",
+             *       "request_id": "order-4711",
              *       "execution_mode": "TELEPHONY",
              *       "call_direction": "OUTBOUND",
              *       "is_test": false,
-             *       "phone_number": "+1415***0123",
-             *       "because": "pushed",
-             *       "due_at": "2026-11-21T09:30:00.000Z",
-             *       "reason": null
+             *       "phone_number": "+49*****4567",
+             *       "claim_no": 1,
+             *       "cost": 0.0345
              *     }
              */
             readonly data: {
@@ -8441,7 +8470,134 @@ export interface components {
              */
             readonly timestamp: string;
             /**
-             * @description Ids of the events of this lead before it that were given up, the newest of them; absent: none was.
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event number.changed at an endpoint. */
+        readonly EventNumberChanged: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "number.changed";
+            /**
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
+             * @example number:0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
+             * @example reseller-1
+             */
+            readonly reseller?: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example delivery reminder
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "id": "5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c11",
+             *       "change": "updated",
+             *       "phone_number": "+49*****4567",
+             *       "provider": "PROVIDER_ONE",
+             *       "status": "DISABLED",
+             *       "fields": [
+             *         "status"
+             *       ]
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description Id of what changed.
+                 * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c11
+                 */
+                readonly id: string;
+                /**
+                 * @description What was done.
+                 *
+                 *     - `created`: It is new.
+                 *     - `updated`: Something of it changed; `fields` says what.
+                 *     - `withdrawn`: It was taken from this tenant.
+                 *     - `allotted`: It was given to this tenant; `fields` says what changed beside.
+                 *     - `removed`: It is gone.
+                 * @enum {string}
+                 */
+                readonly change: "created" | "updated" | "withdrawn" | "allotted" | "removed";
+                /**
+                 * @description The number, masked.
+                 * @example +49*****4567
+                 */
+                readonly phone_number: string;
+                /**
+                 * @description Its provider, by whose carrier account calls go.
+                 * @example PROVIDER_ONE
+                 */
+                readonly provider: string;
+                /**
+                 * @description Whether new calls go over it.
+                 *
+                 *     - `AVAILABLE`: They do.
+                 *     - `DISABLED`: They don't.
+                 * @enum {string}
+                 */
+                readonly status: "AVAILABLE" | "DISABLED";
+                /** @description Names of the fields that were set or changed, as the API names them; never their values. */
+                readonly fields: readonly string[];
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
              * @example [
              *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
              *     ]
@@ -12358,6 +12514,49 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["EventCostKnown"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventNumberChanged": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventNumberChanged"];
             };
         };
         readonly responses: {

@@ -13,8 +13,8 @@ process.once("SIGINT", () => void connection.drain());
 
 const worked = new Set<string>();
 for await (const message of await consumer.consume()) {
-  const event = message.json<{ id: string; type: string; seq: number; data: { request_id: string } }>();
-  if (!worked.has(event.id)) process.stdout.write(`${event.type} ${event.data.request_id}\n`);
+  const event = message.json<{ id: string; type: string; subject: string; seq: number }>();
+  if (!worked.has(event.id)) process.stdout.write(`${event.type} ${event.subject}\n`);
   worked.add(event.id); // in a database, with what the event led to
   message.ack();
 }

@@ -17,6 +17,7 @@ import { carrierEventSchema } from "../../services/dialer/callbacks/carrier-even
 import { inboundCallSchema } from "../../services/dialer/inbound/inbound-calls.model.ts";
 import { spendLedgerSchema } from "../../services/dialer/spend/spend-ledgers.model.ts";
 import { erasureSchema } from "../../services/leads/erasure/erasures.model.ts";
+import { tenantOutboxSchema } from "../../services/leads/events/tenant-outboxes.model.ts";
 import { logSheetSchema } from "../../services/leads/events/event-log.model.ts";
 import { leadSchema } from "../../services/leads/leads.model.ts";
 import { pushKeySchema } from "../../services/leads/push/push-keys.model.ts";
@@ -67,6 +68,7 @@ export const collections: readonly OwnedCollection[] = [
   { name: "leads", schema: leadSchema, retired_indexes: ["due", "lease", "unfinished_of_template"] },
   { name: "push_keys", schema: pushKeySchema },
   { name: "lead_events", schema: logSheetSchema },
+  { name: "tenant_outboxes", schema: tenantOutboxSchema },
   { name: "erasures", schema: erasureSchema },
   { name: "retentions", schema: retentionSchema },
   { name: "lead_counters", schema: leadCounterSchema },

@@ -73,7 +73,7 @@ export default service(
         ...queueActions(deps, queues),
         reachable: () => queries.reachable(deps),
         ...attemptActions(deps),
-        ...events.actions(deps.leads),
+        ...events.actions(deps.leads, () => sweeps),
         ...endActions(ends, () => sweeps),
       },
       events: events.hears(() => sweeps),

@@ -150,11 +150,16 @@ export async function addNumber(
 
 const isOf = (a: Owner, b: Owner): boolean => a.reseller_id === b.reseller_id && a.merchant_id === b.merchant_id;
 
-/** Why a guarded change of a number did not happen. */
-async function refuseChange(numbers: NumberRecords, by: By, seen: NumberDoc, moves: boolean): Promise<never> {
+/** Times that a change is tried again because another one came first. */
+const MAX_LOST_RACES = 20;
+const contended = (): never => fail("BUSY", "The number is being changed by many at once; try again in a few seconds.");
+
+/** Why a guarded change of a number did not happen; where another one came first, which left its owner and provider, nothing: it is to be tried again. */
+async function refuseChange(numbers: NumberRecords, by: By, seen: NumberDoc, moves: boolean): Promise<void> {
   const now = await numberToChange(numbers, by, seen._id); // deleted or given to another owner meanwhile
   if (!isOf(now, seen) || now.provider !== seen.provider)
     fail("RESOURCE_IN_USE", "Another request changed this number at the same time; look at it and try again.");
+  if (now.event_seq !== seen.event_seq) return;
   return moves
     ? busy("given another provider", "Try again when the call has ended.")
     : busy(
@@ -191,6 +196,20 @@ export async function changeNumber(
   bus: Bus,
   params: ParamsOf<"numbers.update">,
 ): Promise<NumberDoc> {
+  for (let lost = 0; lost < MAX_LOST_RACES; lost++) {
+    const changed = await changeSeen(deps, numbers, bus, params);
+    if (changed !== null) return changed;
+  }
+  return contended();
+}
+
+/** Changes a number as it is now; null: another change came first. */
+async function changeSeen(
+  deps: Deps,
+  numbers: NumberRecords,
+  bus: Bus,
+  params: ParamsOf<"numbers.update">,
+): Promise<NumberDoc | null> {
   const { by, number_id, number: asked, force } = params;
   const seen = await numberToChange(numbers, by, number_id);
   const moves = asked.provider !== undefined && asked.provider !== seen.provider;
@@ -213,10 +232,34 @@ export async function changeNumber(
     { ...asked, ...owner, inbound_template_id: template_id, updated_at: deps.clock.now() },
     moves || (disables && force !== true),
   );
-  if (changed === null) return refuseChange(numbers, by, seen, moves);
+  if (changed === null) {
+    await refuseChange(numbers, by, seen, moves);
+    return null;
+  }
   await tellChange(deps, bus, params, seen, changed);
   if (changed.status === "AVAILABLE") bus.broadcast("numbers.freed", { provider: changed.provider });
   return changed;
+}
+
+/** Hides a number as it is now, with its event; the number as it was. */
+async function hideNumber(
+  { clock }: Pick<Deps, "clock">,
+  numbers: NumberRecords,
+  by: By,
+  number_id: string,
+  idle: boolean,
+): Promise<NumberDoc> {
+  for (let lost = 0; lost < MAX_LOST_RACES; lost++) {
+    const seen = await numberToChange(numbers, by, number_id);
+    if (await numbers.remove(scopeOf(by), seen, clock.now(), idle)) return seen;
+    const now = await numberToChange(numbers, by, number_id);
+    if (idle && now.event_seq === seen.event_seq)
+      busy(
+        "deleted",
+        "Try again when the call has ended, or with force=true: live calls finish and no new ones are taken.",
+      );
+  }
+  return contended();
 }
 
 /** Deletes a number; with `force` also during calls, which finish. FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE. */
@@ -226,18 +269,8 @@ export async function removeNumber(
   bus: Bus,
   { by, number_id, force }: ParamsOf<"numbers.remove">,
 ): Promise<void> {
-  const number = await numberToChange(numbers, by, number_id);
+  const number = await hideNumber(deps, numbers, by, number_id, force !== true);
   const { _id } = number;
-  const gone =
-    (await numbers.removeIdle(scopeOf(by), _id)) ||
-    (force === true && (await numbers.removeDraining(scopeOf(by), _id, deps.clock.now())));
-  if (!gone) {
-    await numberToChange(numbers, by, _id);
-    busy(
-      "deleted",
-      "Try again when the call has ended, or with force=true: live calls finish and no new ones are taken.",
-    );
-  }
   deps.log.info(
     { event: "number.deleted", number_id: _id, forced: force === true, by: by.id },
     "an outbound number was deleted",

@@ -1,6 +1,7 @@
 import type { Model } from "mongoose";
 import { maskPhone } from "../../shared/process/log.ts";
 import type { NumberDoc } from "./numbers.model.ts";
+import { removal } from "./numbers.repository.ts";
 
 /** Phone numbers that several numbers have, from before a phone number had one owner. Who is right only a person can say. */
 
@@ -53,11 +54,6 @@ export async function deleteDouble(model: Model<NumberDoc>, id: string, now: Dat
     .lean<NumberDoc>()
     .exec();
   if (!number || (await model.countDocuments({ ...NOT_REMOVED, phone_number: number.phone_number })) < 2) return false;
-  const { modifiedCount } = await model
-    .updateOne(
-      { ...NOT_REMOVED, _id: id },
-      { $set: { removed: id, removed_at: now, status: "DISABLED", updated_at: now } },
-    )
-    .exec();
+  const { modifiedCount } = await model.updateOne({ ...NOT_REMOVED, _id: id }, removal(number, now)).exec();
   return modifiedCount > 0;
 }

@@ -5,6 +5,7 @@ import { isLostRace } from "../../shared/database/database-errors.ts";
 import type { DatabaseTime } from "../../shared/database/database-clock.ts";
 import { repeatGivenUp } from "../../shared/database/write-batches.ts";
 import type { NumberDoc } from "./numbers.model.ts";
+import { isDrained } from "./numbers.repository.ts";
 import {
   allocate,
   countriesShortOf,
@@ -17,7 +18,6 @@ import {
   freeSlots,
   hasFreeSlot,
   IS_FOR_CALLS,
-  isIdle,
   releaseSlots,
   renewLease,
   reserveSlots,
@@ -76,8 +76,8 @@ const unracedSlots = (model: Model<NumberDoc>, time: () => DatabaseTime): Omit<N
     const numbers = found.flat();
     if (numbers.length === 0) return [];
     await Promise.all(releases.map(({ filter, update }) => repeatGivenUp(() => model.updateMany(filter, update))));
-    // after the slots: whichever comes last, this release or the delete that hides the number, sees that it is idle
-    await model.deleteMany({ _id: { $in: numbers.map((n) => n._id) }, removed: { $ne: null }, ...isIdle(time()) });
+    // after the slots: whichever comes last, this release or the hand-over of its last event, sees that nothing is owed of a removed number
+    await model.deleteMany({ _id: { $in: numbers.map((n) => n._id) }, ...isDrained(time()) });
     return numbers;
   },
   totals: () =>

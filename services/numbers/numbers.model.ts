@@ -1,6 +1,7 @@
 import { Schema } from "mongoose";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
+import { OUTBOX_FIELDS, OUTBOX_INDEX, type Outboxed } from "../../shared/database/object-outbox.ts";
 import { whenPresent } from "../../shared/database/partial-indexes.ts";
 
 /** One reserved slot of a number. It is free again when its holder releases it, or when its lease ends at `until` (the server's time). `name`: the name its holder acts in (slot-leases.ts). */
@@ -11,7 +12,7 @@ export interface Slot {
 }
 
 /** An outbound number as it is stored. IN_USE is never stored: it follows from the slots. */
-export interface NumberDoc {
+export interface NumberDoc extends Outboxed {
   _id: string;
   phone_number: string;
   provider: Provider;
@@ -27,7 +28,7 @@ export interface NumberDoc {
   /** ISO country of the number, to prefer a caller id from the callee's country; null where it has none. */
   country: string | null;
   slots: Slot[];
-  /** null; its own id once it was deleted during calls: no request finds it, and it is removed when the last of them ends. */
+  /** null; its own id once it was deleted: no request finds it, and it is removed when its calls have ended and its events are handed over. */
   removed: string | null;
   removed_at?: Date;
   /** When a slot of it was reserved last; the epoch for a number that never was used. */
@@ -66,6 +67,7 @@ export const numberSchema = new Schema<NumberDoc>(
     used_at: { type: Date, required: true },
     created_at: { type: Date, required: true },
     updated_at: { type: Date, required: true },
+    ...OUTBOX_FIELDS,
   },
   SCHEMA_OPTIONS,
 );
@@ -75,7 +77,7 @@ export const numberSchema = new Schema<NumberDoc>(
  * `removed` differs for every deleted number, so that the same phone number can be added again.
  */
 numberSchema.index({ phone_number: 1, removed: 1 }, { unique: true, name: "one_owner" });
-/** For deleted numbers whose last release never came; longer than any call. */
+/** For deleted numbers whose last release never came, or whose events nobody took; longer than any call. */
 numberSchema.index({ removed_at: 1 }, { expireAfterSeconds: DRAINED_AFTER_SECONDS });
 numberSchema.index({ provider: 1, status: 1, reseller_id: 1, merchant_id: 1, used_at: 1 });
 /** Unique: one holder can never have slots of two numbers, whatever races there are. */
@@ -85,6 +87,7 @@ numberSchema.index(
 );
 /** Partial, so that it holds reserved slots only. */
 numberSchema.index({ "slots.name": 1 }, { ...whenPresent("slots.name"), name: "lines_by_name" });
+numberSchema.index({ outbox_at: 1 }, OUTBOX_INDEX);
 /** For lists: one index for every scope and every filter; the unique one serves phone numbers. */
 numberSchema.index({ created_at: -1, _id: -1 });
 numberSchema.index({ reseller_id: 1, created_at: -1, _id: -1 });

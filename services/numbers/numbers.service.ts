@@ -1,5 +1,6 @@
-import { service } from "../../shared/bus/bus.ts";
+import { service, type Handlers, type ServiceDeps } from "../../shared/bus/bus.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
+import { outboxHandOver, type OutboxHandOver } from "../../shared/database/outbox-hand-over.ts";
 import { readPage } from "../../shared/page.ts";
 import { remembered } from "../../shared/metrics/remembered.ts";
 import { addNumber, changeNumber, notFound, removeNumber } from "./number-changes.ts";
@@ -7,7 +8,7 @@ import { filterOf, newNumber, toRecord } from "./number-views.ts";
 import { releaseMany, renewMany, reserveMany } from "./slot-requests.ts";
 import { numberSchema } from "./numbers.model.ts";
 import { numberSlots } from "./number-slots.repository.ts";
-import { numberRecords } from "./numbers.repository.ts";
+import { numberRecords, type NumberRecords } from "./numbers.repository.ts";
 import { mayAdd, ownerFor } from "./ownership.ts";
 
 /** How often the slots of all numbers are counted, at most. */
@@ -18,6 +19,7 @@ export default service("numbers", (deps) => {
   const model = deps.store().model("numbers", numberSchema);
   const time = () => deps.storeClock.database();
   const numbers = numberRecords(model, time);
+  const handOver = outboxHandOver(deps, model, "number", (ids) => numbers.dropRemoved(ids));
   const slots = numberSlots(model, deps.random, time);
   const totals = remembered(deps.clock, TOTALS_EVERY_MS, () => slots.totals());
 
@@ -30,12 +32,7 @@ export default service("numbers", (deps) => {
 
   return {
     actions: {
-      async create(params, { bus }) {
-        const { by } = params;
-        mayAdd(by, deps.env.NUMBERS_ADDED_BY);
-        const number = newNumber(deps.ids.uuid(), params, ownerFor(by, params), deps.clock.now());
-        return toRecord(await addNumber(deps, numbers, bus, by, number), deps.clock.now());
-      },
+      ...changeActions(deps, numbers, handOver),
       async list({ by, limit, cursor, ...filter }) {
         const { items, next_cursor } = await readPage(
           { limit, cursor },
@@ -46,11 +43,6 @@ export default service("numbers", (deps) => {
       },
       get: async ({ by, number_id }) =>
         toRecord((await numbers.find(scopeOf(by), number_id)) ?? notFound(), deps.clock.now()),
-      update: async (params, { bus }) => toRecord(await changeNumber(deps, numbers, bus, params), deps.clock.now()),
-      async remove(params, { bus }) {
-        await removeNumber(deps, numbers, bus, params);
-        return {};
-      },
       async called({ phone_number, provider }) {
         const number = await numbers.called(phone_number, provider);
         return {
@@ -70,5 +62,33 @@ export default service("numbers", (deps) => {
         return {};
       },
     },
+    started: () => handOver.start(),
+    stopped: () => handOver.stop(),
   };
+});
+
+/** The actions that change a number. */
+const changeActions = (
+  deps: ServiceDeps,
+  numbers: NumberRecords,
+  handOver: Pick<OutboxHandOver, "nudge">,
+): Handlers<"numbers", "create" | "update" | "remove"> => ({
+  async create(params, { bus }) {
+    const { by } = params;
+    mayAdd(by, deps.env.NUMBERS_ADDED_BY);
+    const number = newNumber(deps.ids.uuid(), params, ownerFor(by, params), deps.clock.now());
+    const added = await addNumber(deps, numbers, bus, by, number);
+    handOver.nudge();
+    return toRecord(added, deps.clock.now());
+  },
+  async update(params, { bus }) {
+    const changed = await changeNumber(deps, numbers, bus, params);
+    handOver.nudge();
+    return toRecord(changed, deps.clock.now());
+  },
+  async remove(params, { bus }) {
+    await removeNumber(deps, numbers, bus, params);
+    handOver.nudge();
+    return {};
+  },
 });

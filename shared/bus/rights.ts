@@ -147,6 +147,7 @@ const CALLERS: Callers = {
     events: ["gateway"],
     listEvents: ["gateway"],
     eventsAfter: ["webhook"],
+    takeEvents: ["numbers"],
     createErasure: ["gateway"],
     getErasure: ["gateway"],
     listErasures: ["gateway"],

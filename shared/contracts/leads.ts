@@ -274,7 +274,7 @@ export const leads = {
     "lead.queued": Type.Object({ lead_id: Uuid, queue: Type.Optional(UpTo(110)), due_at: Nullable(IsoTime) }),
     "lead.finished": Type.Object({ lead_id: Uuid, outcome: UpTo(64) }),
     /** These leads have events that are not in the log yet, or, without ids, some have; to whoever publishes. */
-    "events.owed": Type.Object({ lead_ids: Type.Optional(Type.Array(Uuid, { maxItems: MAX_LEADS_OWED })) }),
+    "events.owed": Type.Object({ lead_ids: Type.Optional(Type.Array(Text(80), { maxItems: MAX_LEADS_OWED })) }),
     /** There are further events in the log, up to this position; of these resellers, or, without `resellers`, of any. */
     "events.published": Type.Object({
       position: Type.Integer(),

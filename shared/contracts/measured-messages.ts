@@ -84,6 +84,7 @@ export const MEASURED: Readonly<Record<string, readonly Side[]>> = {
   "leads.release": ["params"],
   "leads.settle": ["params"],
   "leads.summary": ["result"],
+  "leads.takeEvents": ["params"],
   "leads.timeline": ["result"],
   "merchants.list": ["result"],
   "merchants.listResellers": ["result"],

@@ -217,7 +217,7 @@ const LEADS: Record<string, Example> = {
     response: { request_id: SAMPLE.request_id, count: 1, leads: [leads.LEAD_SUMMARY] },
   },
   "GET /leads/{lead_id}": { path: { lead_id: SAMPLE.lead_id }, response: leads.LEAD },
-  "GET /events": { query: { limit: "1" }, response: leads.EVENTS },
+  "GET /events": { query: { limit: "100" }, response: leads.EVENTS },
   "GET /leads/{lead_id}/events": {
     path: { lead_id: SAMPLE.finished_lead_id },
     response: { lead_id: SAMPLE.finished_lead_id, ...leads.EVENTS_OF_LEAD },

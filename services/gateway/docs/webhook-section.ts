@@ -55,7 +55,7 @@ export const EVENTS_TAG = { name: "Webhook events", description: "What the servi
 
 /** When the events of endpoints are sent. */
 const ENDPOINT_TEXT =
-  "Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead come in the order of `seq`.";
+  "Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.";
 
 const requestOf = (into: Components, body: Schema, example: unknown): Schema => ({
   tags: [EVENTS_TAG.name],
@@ -76,7 +76,8 @@ const requestOf = (into: Components, body: Schema, example: unknown): Schema => 
 function endpointBody(type: EventName, into: Components): Schema {
   const { properties, ...event } = plain(EndpointEvent);
   const named = { ...event, title: `Event${eventSchemaName(type)}`, "x-about": `The event ${type} at an endpoint.` };
-  const data = { ...plain(EVENTS[type].data), description: "What is told of it." };
+  const { data: told, example } = EVENTS[type];
+  const data = { ...plain(told), description: "What is told of it.", examples: [example] };
   const only = { type: "string", const: type, description: "What happened." };
   return outward({ ...named, properties: { ...Object(properties), type: only, data } }, into);
 }

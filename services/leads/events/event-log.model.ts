@@ -1,22 +1,26 @@
 import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../../shared/database/mongo.ts";
 
-/** An event in the log. `_id`: `<lead_id>.<seq>`. */
+/** An event in the log. `_id`: `<subject>.<seq>`. */
 export interface LogEntry {
   _id: string;
   /** Its place in the deployment's log: 1, 2, 3, … without a gap. */
   position: number;
-  /** The lead. */
+  /** The lead, or what else it is about (`number:<id>`). */
   subject: string;
   seq: number;
   type: string;
   at: Date;
-  reseller_id: string;
+  /** null: it is of no reseller, and for admins alone. */
+  reseller_id: string | null;
   merchant_id: string | null;
-  template_id: string;
+  template_id: string | null;
   data: Record<string, unknown>;
   expires_at: Date;
 }
+
+/** An event before it has its place in the log. */
+export type Placeless = Omit<LogEntry, "position" | "expires_at">;
 
 /** An event as its sheet keeps it: its position follows from its place in the sheet. */
 export type SheetEvent = Pick<LogEntry, "subject" | "seq" | "type" | "at" | "template_id" | "data">;
@@ -24,9 +28,9 @@ export type SheetEvent = Pick<LogEntry, "subject" | "seq" | "type" | "at" | "tem
 /** Events of one tenant at positions one after the other, which were written together. `_id`: the position of the first. What is in a sheet stays at its place. */
 export interface LogSheet {
   _id: number;
-  reseller_id: string;
+  reseller_id: string | null;
   merchant_id: string | null;
-  /** Each once. */
+  /** The subjects of its events, leads or others, each once. */
   lead_ids: string[];
   events: SheetEvent[];
   expires_at: Date;
@@ -41,7 +45,7 @@ const Free = Schema.Types.Mixed;
 export const logSheetSchema = new Schema<LogSheet>(
   {
     _id: { type: Number, required: true },
-    reseller_id: { type: String, required: true },
+    reseller_id: { type: String, default: null },
     merchant_id: { type: String, default: null },
     lead_ids: { type: [String], required: true },
     events: { type: Free, required: true },

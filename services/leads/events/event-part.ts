@@ -9,8 +9,10 @@ import { eventLog, type EventLog } from "./event-log.repository.ts";
 import { eventsAfter, eventsOf, listEvents } from "./event-queries.ts";
 import { createForwarder, type Forwarder } from "./jet-stream.ts";
 import { outboxRepository } from "./outbox.repository.ts";
-import type { OwingLead } from "./published-event.ts";
+import type { Owing, OwingLead } from "./published-event.ts";
 import { createPublisher, type Publisher } from "./publisher.ts";
+import { tenantOutboxSchema, type TenantOutboxDoc } from "./tenant-outboxes.model.ts";
+import { allOutboxes, tenantOutboxes } from "./tenant-outboxes.repository.ts";
 
 /** The loops of the publisher and of the forwarder, which run once the service has started. */
 interface Passes {
@@ -25,7 +27,10 @@ export interface EventPart {
   forwarder: Forwarder | null;
   events: EventLog;
   cursors: EventCursors;
-  actions(leads: LeadsRepository): Handlers<"leads", "events" | "listEvents" | "eventsAfter">;
+  actions(
+    leads: LeadsRepository,
+    passes: () => Passes | null,
+  ): Handlers<"leads", "events" | "listEvents" | "eventsAfter" | "takeEvents">;
   /** These leads of this process have events; some of them as they were read behind the write. */
   owed(passes: Passes | null, lead_ids: readonly string[], read: readonly OwingLead[]): void;
   /** What it hears. */
@@ -41,21 +46,33 @@ export function eventPart(service: ServiceDeps, model: Model<LeadDoc>): EventPar
   const cursors = eventCursors(store.model("event_cursors", eventCursorSchema));
   const forwarder =
     service.env.CALLAGENT_EVENTS === "jetstream" ? createForwarder({ ...service, events, cursors }) : null;
-  const publisher = createPublisher({ ...service, events, cursors, leads: outboxRepository(model) });
+  const others = tenantOutboxes(store.model<TenantOutboxDoc>("tenant_outboxes", tenantOutboxSchema));
+  const leads = allOutboxes(outboxRepository(model), others);
+  const publisher = createPublisher({ ...service, events, cursors, leads });
+  const owed = (passes: Passes | null, ids: readonly string[], read: readonly Owing[]): void => {
+    publisher.owed(ids, read);
+    passes?.events.nudge();
+  };
   return {
     publisher,
     forwarder,
     events,
     cursors,
-    actions: (leads) => ({
+    actions: (leads, passes) => ({
       events: (p) => eventsOf({ leads, events }, p),
       listEvents: (p) => listEvents({ events }, p),
       eventsAfter: (p) => eventsAfter({ events }, p),
+      async takeEvents({ objects }) {
+        const taken = await others.take(objects, service.clock.now());
+        owed(
+          passes(),
+          taken.map(({ _id }) => _id),
+          taken,
+        );
+        return {};
+      },
     }),
-    owed(passes, lead_ids, read) {
-      publisher.owed(lead_ids, read);
-      passes?.events.nudge();
-    },
+    owed,
     hears: (passes) => ({
       "events.published": () => passes()?.forwarder?.nudge(),
       "events.owed": ({ lead_ids }) => {

@@ -1,17 +1,17 @@
 import type { Model } from "mongoose";
 import { repeatGivenUp } from "../../../shared/database/write-batches.ts";
 import type { LeadDoc } from "../leads.model.ts";
-import type { OwingLead } from "./published-event.ts";
+import type { Owing, OwingLead } from "./published-event.ts";
 
 /** A lead that has an outbox, and the number of the last event in it. */
 export type FilledOutbox = Pick<LeadDoc, "_id" | "event_seq">;
 
-/** The outboxes of the collection `leads`. */
+/** Outboxes: those of the collection `leads`, or of other objects (tenant-outboxes.repository.ts), or both. */
 export interface OutboxRepository {
   /** Leads with an outbox, those first that had an event longest ago. */
-  owingEvents(limit: number): Promise<OwingLead[]>;
+  owingEvents(limit: number): Promise<Owing[]>;
   /** Those of these leads that have an outbox. */
-  outboxesOf(lead_ids: readonly string[]): Promise<OwingLead[]>;
+  outboxesOf(lead_ids: readonly string[]): Promise<Owing[]>;
   /** Leads with an outbox whose last events are of this time, those first that had them longest ago. */
   filledOutboxes(of: { since: Date } | { before: Date }, limit: number): Promise<FilledOutbox[]>;
   /** Empties the outboxes of these leads, whose events are in the log; not that of a lead with a further event since. How many were emptied. */

@@ -1,9 +1,10 @@
 import { plusSeconds } from "../../../shared/time/clock.ts";
-import { EVENT_SOURCE } from "../../../shared/contracts/events/catalogue.ts";
-import type { CloudEvent } from "../../../shared/contracts/events/event-type.ts";
+import { sourceOf } from "../../../shared/contracts/events/catalogue.ts";
+import { kindOf, type CloudEvent } from "../../../shared/contracts/events/event-type.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import type { LeadDoc, OutboxEntry } from "../leads.model.ts";
-import type { LogEntry } from "./event-log.model.ts";
+import type { LogEntry, Placeless } from "./event-log.model.ts";
+import { takenEventsOf, type TenantOutboxDoc } from "./tenant-outboxes.model.ts";
 
 /** What of a lead its events are made of. */
 export type OwingLead = Pick<
@@ -23,6 +24,9 @@ export type OwingLead = Pick<
   | "outbox"
 >;
 
+/** What has an outbox: a lead, or another object's events that were taken over. */
+export type Owing = OwingLead | TenantOutboxDoc;
+
 /** That of it alone. */
 export const owingOf = (lead: OwingLead): OwingLead => ({
   _id: lead._id,
@@ -39,9 +43,6 @@ export const owingOf = (lead: OwingLead): OwingLead => ({
   ...(lead.event_seq === undefined ? {} : { event_seq: lead.event_seq }),
   ...(lead.outbox === undefined ? {} : { outbox: lead.outbox }),
 });
-
-/** An event of a lead before it has its place in the log. */
-export type Placeless = Omit<LogEntry, "position" | "expires_at">;
 
 /** Longest call_id of an event. */
 const MAX_CALL_ID = 300;
@@ -66,8 +67,9 @@ const saidByLead = (lead: OwingLead, { type }: OutboxEntry): Record<string, unkn
   ...(type === "lead.finished" ? endOf(lead) : {}),
 });
 
-/** The events in a lead's outbox, each with its number: the last one has the lead's `event_seq`. */
-export const outboxOf = (lead: OwingLead): Placeless[] => {
+/** The events in an outbox, each with its number: of a lead's the last one has the lead's `event_seq`. */
+export function outboxOf(lead: Owing): Placeless[] {
+  if (!("request_id" in lead)) return takenEventsOf(lead);
   const { outbox = [], event_seq = outbox.length } = lead;
   return outbox.map((entry, i) => {
     const seq = event_seq - outbox.length + i + 1;
@@ -83,7 +85,7 @@ export const outboxOf = (lead: OwingLead): Placeless[] => {
       data: { ...saidByLead(lead, entry), ...entry.data },
     };
   });
-};
+}
 
 const SECONDS_PER_DAY = 86_400;
 
@@ -94,7 +96,7 @@ const SECONDS_PER_DAY = 86_400;
 export function placed(events: readonly Placeless[], after: number, now: Date, days: number): LogEntry[] {
   const tenants = new Map<string, Placeless[]>();
   for (const event of events) {
-    const tenant = `${event.reseller_id} ${event.merchant_id ?? ""}`;
+    const tenant = `${event.reseller_id ?? ""} ${event.merchant_id ?? ""}`;
     const own = tenants.get(tenant);
     if (own === undefined) tenants.set(tenant, [event]);
     else own.push(event);
@@ -107,14 +109,14 @@ export function placed(events: readonly Placeless[], after: number, now: Date, d
 export const toCloudEvent = (of: LogEntry): CloudEvent => ({
   specversion: "1.0",
   id: of._id,
-  source: EVENT_SOURCE,
+  source: sourceOf(kindOf(of.subject)),
   type: of.type,
   subject: of.subject,
   time: of.at.toISOString(),
   datacontenttype: "application/json",
-  reseller: of.reseller_id,
+  ...(of.reseller_id === null ? {} : { reseller: of.reseller_id }),
   ...(of.merchant_id === null ? {} : { merchant: of.merchant_id }),
-  template: of.template_id,
+  ...(of.template_id === null ? {} : { template: of.template_id }),
   seq: of.seq,
   data: of.data,
 });

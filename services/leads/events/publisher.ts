@@ -4,7 +4,7 @@ import { MAX_LEADS_OWED, MAX_RESELLERS_TOLD } from "../../../shared/contracts/ev
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { EventLog } from "./event-log.repository.ts";
 import type { OutboxRepository } from "./outbox.repository.ts";
-import { outboxOf, placed, type OwingLead } from "./published-event.ts";
+import { outboxOf, placed, type Owing } from "./published-event.ts";
 
 /** Leads whose events are published in one pass. */
 const BATCH = 200;
@@ -33,7 +33,7 @@ export interface Publisher {
   /** One pass. True when there is more to do at once. */
   pass(): Promise<boolean>;
   /** These leads of this process have events; those of them that were `read` behind the write that made the events are not read again. */
-  owed(lead_ids: readonly string[], read?: readonly OwingLead[]): void;
+  owed(lead_ids: readonly string[], read?: readonly Owing[]): void;
   /** Another process says that these leads have, or, without their ids, that some have. */
   told(lead_ids: readonly string[] | undefined): void;
   leave(): Promise<void>;
@@ -46,7 +46,7 @@ interface Memory {
   /** Leads that are filled, as far as is known, and the number of the last event of each that is in the log. */
   published: Map<string, number>;
   /** Leads that have events: of this process, as they were read or null, and of others that told us. */
-  own: Map<string, OwingLead | null>;
+  own: Map<string, Owing | null>;
   others: Set<string>;
   /** There may be any number of leads that nobody told us of: all that have an outbox are read, and emptied at once. */
   behind: boolean;
@@ -66,7 +66,7 @@ async function publish(
   { bus, clock, env, events }: PublisherDeps,
   owner: CursorOwner,
   memory: Memory,
-  owing: readonly OwingLead[],
+  owing: readonly Owing[],
 ): Promise<boolean> {
   const { published } = memory;
   // Before it is asked what is there, for of what another process writes meanwhile the log refuses our place. It may have expired, and end before the cursor.
@@ -84,7 +84,7 @@ async function publish(
       if (!done) forget(memory);
     }
     if (!done) return false;
-    const resellers = [...new Set(fresh.map(({ reseller_id }) => reseller_id))];
+    const resellers = [...new Set(fresh.map(({ reseller_id }) => reseller_id))].filter((id) => id !== null);
     bus.broadcast("events.published", {
       position: after + fresh.length,
       ...(resellers.length > MAX_RESELLERS_TOLD ? {} : { resellers }),
@@ -132,8 +132,8 @@ async function look({ clock, leads }: PublisherDeps, memory: Memory): Promise<vo
 }
 
 /** Takes as many leads as one pass publishes; null: to be read. */
-function take({ own, others }: Memory): Map<string, OwingLead | null> {
-  const taken = new Map<string, OwingLead | null>();
+function take({ own, others }: Memory): Map<string, Owing | null> {
+  const taken = new Map<string, Owing | null>();
   for (const [id, lead] of own) {
     if (taken.size === BATCH) return taken;
     taken.set(id, lead);
@@ -148,7 +148,7 @@ function take({ own, others }: Memory): Map<string, OwingLead | null> {
 }
 
 /** A lead of this process has events. Of two times that it was read the later counts, and one of which nothing is known has it read. */
-function addOwn({ own, behind }: Memory, id: string, lead: OwingLead | null): void {
+function addOwn({ own, behind }: Memory, id: string, lead: Owing | null): void {
   const before = own.get(id);
   const isNewer = before === undefined || (before !== null && (lead?.event_seq ?? 0) >= (before.event_seq ?? 0));
   if (lead === null || behind || own.size >= MAX_READ) own.set(id, null);

@@ -1,5 +1,5 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
-import type { CloudEvent } from "../../../shared/contracts/events/event-type.ts";
+import { kindOf, type CloudEvent } from "../../../shared/contracts/events/event-type.ts";
 import { uuidOf } from "../../../shared/ids.ts";
 import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import type { DeliveryDoc, EndpointPart } from "../deliveries/deliveries.model.ts";
@@ -20,11 +20,11 @@ import { receiverOf } from "../rules/receiver.ts";
 import type { EndpointDeliveries } from "./endpoint-deliveries.repository.ts";
 import type { EndpointDoc } from "./endpoints.model.ts";
 
-/** An event for an endpoint. `lead_id` null: it is of no lead, and of no chain. */
+/** An event for an endpoint. Those of the log go in the order of their subject (a lead, say), in a chain; a test goes by itself, and at once. */
 export interface EndpointEvent {
   endpoint: EndpointDoc;
   event: CloudEvent;
-  lead_id: string | null;
+  isOfLog: boolean;
 }
 
 /** What taking events over for endpoints needs. */
@@ -45,12 +45,12 @@ const KEPT_SECONDS = 30 * 86_400;
 export const endpointDeliveryId = (endpoint_id: string, event_id: string): string =>
   `msg_${uuidOf(`${endpoint_id} ${event_id}`)}`;
 
-const partOf = ({ endpoint, event, lead_id }: EndpointEvent): EndpointPart => ({
+const partOf = ({ endpoint, event, isOfLog }: EndpointEvent): EndpointPart => ({
   id: endpoint._id,
   event_id: event.id,
   type: event.type,
   seq: event.seq,
-  chain: lead_id === null ? null : chainOf(endpoint._id, lead_id),
+  chain: isOfLog ? chainOf(endpoint._id, event.subject) : null,
   lost: [],
 });
 
@@ -92,7 +92,7 @@ async function insertInOrder(deliveries: EndpointDeliveries, docs: readonly Deli
 }
 
 /**
- * Writes events for endpoints, in their order, and begins to send those that wait for no other one of their lead and whose receiver has a slot. The others
+ * Writes events for endpoints, in their order, and begins to send those that wait for no other one of their subject and whose receiver has a slot. The others
  * wait for the loop, or for the one before them.
  */
 export async function acceptForEndpoints(
@@ -106,10 +106,10 @@ export async function acceptForEndpoints(
   const seen = new Set<string>();
   const now = clock.now();
   const entries = [];
-  for (const { endpoint, event, lead_id, part } of parts) {
+  for (const { endpoint, event, isOfLog, part } of parts) {
     const { reseller_id, merchant_id, url } = endpoint;
     const receiver = { host: hostOf(url), reseller_id, merchant_id };
-    const held = endpoint.paused && lead_id !== null;
+    const held = endpoint.paused && isOfLog;
     // written before the one before it is sent, whose end has it sent
     const follows = part.chain !== null && seen.has(part.chain);
     const isNext = !follows && (part.chain === null || waitsFor({ endpoint: part }, undelivered) === null);
@@ -118,7 +118,7 @@ export async function acceptForEndpoints(
     const lost = isNext ? await lostBefore(deliveries, part, undelivered) : [];
     const doc: DeliveryDoc = {
       _id: endpointDeliveryId(endpoint._id, event.id),
-      lead_id: lead_id ?? "",
+      lead_id: isOfLog && kindOf(event.subject) === "lead" ? event.subject : "",
       ...receiver,
       url,
       body: bodyOf(event),

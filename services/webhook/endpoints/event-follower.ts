@@ -43,10 +43,10 @@ export function eventFollower({ bus, log, cursor, endpoints, accept }: FollowerD
         { event: "endpoints.events_missed", after },
         "events were no longer kept when endpoints were to hear of them; EVENTS_RETENTION_DAYS is too short for this pause",
       );
-    const resellers = [...new Set(page.events.map(({ event }) => event.reseller))];
+    const resellers = [...new Set(page.events.flatMap(({ event }) => event.reseller ?? []))];
     const hearing: EndpointDoc[] = resellers.length === 0 ? [] : await endpoints.ofResellers(resellers);
     const told = page.events.flatMap(({ position, event }) =>
-      hearersOf(event, position, hearing).map((endpoint) => ({ endpoint, event, lead_id: event.subject })),
+      hearersOf(event, position, hearing).map((endpoint) => ({ endpoint, event, isOfLog: true })),
     );
     if (told.length > 0) await accept(told);
     if (page.next > after) await comeTo(page.next);

@@ -71,7 +71,7 @@ export function sentEventActions({
       const endpoint = await endpointFor(by, id);
       mayChange(by);
       const event = testEvent(endpoint, ids.uuid(), clock.now());
-      const [made] = await acceptForEndpoints(intake, [{ endpoint, event, lead_id: null }]);
+      const [made] = await acceptForEndpoints(intake, [{ endpoint, event, isOfLog: false }]);
       return toEndpointDelivery(made ?? fail("INTERNAL", "no test event could be made"));
     },
     async endpointDeliveries({ by, id, state, limit, cursor }) {

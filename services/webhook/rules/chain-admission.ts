@@ -3,7 +3,7 @@ import type { DeliveryDoc, EndpointPart } from "../deliveries/deliveries.model.t
 import type { DeliveryTransition } from "./delivery-state-machine.ts";
 
 /**
- * Events of one lead go to one endpoint one after the other: the chain. What comes before an event in its chain is on its way, or is over; only in
+ * Events of one lead, or of one other subject, go to one endpoint one after the other: the chain. What comes before an event in its chain is on its way, or is over; only in
  * the latter case may the event go.
  */
 export type Linked = Pick<DeliveryDoc, "_id" | "next_try_at" | "try_count" | "created_at" | "endpoint">;
@@ -11,7 +11,7 @@ export type Linked = Pick<DeliveryDoc, "_id" | "next_try_at" | "try_count" | "cr
 export type Undelivered = Pick<DeliveryDoc, "_id" | "state" | "next_try_at"> & { endpoint: EndpointPart };
 
 /** Names the chain. */
-export const chainOf = (endpoint_id: string, lead_id: string): string => `${endpoint_id} ${lead_id}`;
+export const chainOf = (endpoint_id: string, subject: string): string => `${endpoint_id} ${subject}`;
 
 /** The longest that an event of a chain waits for those before it and for a paused endpoint. */
 export const LONGEST_WAIT_MS = 7 * 86_400 * MS_PER_SECOND;

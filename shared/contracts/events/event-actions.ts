@@ -1,4 +1,4 @@
-import { action, described, named, Nullable, Strict, Text, Type, UpTo } from "../define.ts";
+import { action, described, IsoTime, named, Nothing, Nullable, Strict, Text, Type, UpTo } from "../define.ts";
 import { By, OwnerFilter } from "../records/identity.ts";
 import { LeadId } from "../records/lead.ts";
 import { CloudEvent } from "./event-type.ts";
@@ -9,6 +9,9 @@ export const MAX_EVENTS_PAGE = 500;
 export const MAX_LEADS_OWED = 1000;
 /** Most resellers that one hint names. */
 export const MAX_RESELLERS_TOLD = 50;
+/** Most objects, and most events of each, that one message hands over. */
+export const MAX_OBJECTS_TAKEN = 100;
+export const MAX_EVENTS_TAKEN = 50;
 /** Longest cursor of events. */
 const MAX_CURSOR = 16;
 
@@ -50,7 +53,7 @@ const Followed = {
 
 const Position = Type.Integer({ minimum: 0 });
 
-/** The actions of the leads service by which events are read. */
+/** The actions of the leads service by which events are read, and come in from other services. */
 export const eventActions = {
   /** Events of a lead in their order, as far back as the log goes; a cursor is a word of this list. LEAD_NOT_FOUND, VALIDATION_FAILED. */
   events: action(
@@ -74,6 +77,34 @@ export const eventActions = {
       more: Type.Boolean(),
       expired: Type.Boolean(),
     }),
+    { since: "0.3.0" },
+  ),
+  /**
+   * Internal: takes events of objects that are no leads over, to publish them; each object's in their order. Again: those that were taken are passed over. What was taken is
+   * published whatever happens to its owner.
+   */
+  takeEvents: action(
+    Strict({
+      objects: Type.Array(
+        Strict({
+          subject: Type.String({ pattern: "^[a-z]+:.+$", maxLength: 80 }),
+          events: Type.Array(
+            Strict({
+              seq: Type.Integer({ minimum: 1 }),
+              type: Text(40),
+              at: IsoTime,
+              reseller_id: Nullable(Text(64)),
+              merchant_id: Nullable(Text(64)),
+              template_id: Nullable(Text(64)),
+              data: Type.Record(UpTo(64), Type.Unknown()),
+            }),
+            { minItems: 1, maxItems: MAX_EVENTS_TAKEN },
+          ),
+        }),
+        { minItems: 1, maxItems: MAX_OBJECTS_TAKEN },
+      ),
+    }),
+    Nothing,
     { since: "0.3.0" },
   ),
 };

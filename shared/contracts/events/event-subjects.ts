@@ -3,7 +3,7 @@ export const EVENT_STREAM = "CALLAGENT_EVENTS";
 const PREFIX = "callagent.events.v1";
 /** All its subjects. */
 export const STREAM_SUBJECTS = `${PREFIX}.>`;
-/** Stands where an event has no merchant. */
+/** Stands where an event has no reseller or merchant. */
 const NOBODY = "_";
 
 /** An id as one token of a subject: letters, digits and hyphens stay, every other byte is `=` and two hexadecimal digits. */
@@ -53,6 +53,8 @@ export const subjectsFor = ({ reseller_id, merchant_id }: Omit<StreamReader, "na
 /** The subjects of a type, with the names of what differs in braces. */
 export const subjectForm = (type: string): string => `${PREFIX}.{reseller}.{merchant}.${type}`;
 
-/** The subject of an event: `callagent.events.v1.<reseller>.<merchant or _>.<type>`. */
-export const subjectOf = (of: { reseller_id: string; merchant_id: string | null; type: string }): string =>
-  `${PREFIX}.${tokenOf(of.reseller_id)}.${of.merchant_id === null ? NOBODY : tokenOf(of.merchant_id)}.${of.type}`;
+const tokenOrNobody = (id: string | null): string => (id === null ? NOBODY : tokenOf(id));
+
+/** The subject of an event: `callagent.events.v1.<reseller or _>.<merchant or _>.<type>`. */
+export const subjectOf = (of: { reseller_id: string | null; merchant_id: string | null; type: string }): string =>
+  `${PREFIX}.${tokenOrNobody(of.reseller_id)}.${tokenOrNobody(of.merchant_id)}.${of.type}`;

@@ -12,9 +12,16 @@ import {
   type TSchema,
 } from "../define.ts";
 
-/** What an event is about: a lead has a sequence of its own; the others are about what a lead is called with or by. */
+/** What an event is about. Each lead, number and so on has a sequence of its own. */
 export const EVENT_SUBJECTS = ["lead", "number", "pause", "configuration"] as const;
 export type EventSubject = (typeof EVENT_SUBJECTS)[number];
+
+/** The `subject` of events about such a thing: a lead's id alone, else `<kind>:<id>`. */
+export const eventSubject = (kind: EventSubject, id: string): string => (kind === "lead" ? id : `${kind}:${id}`);
+
+/** What an event is about, by its `subject`. */
+export const kindOf = (subject: string): string =>
+  subject.includes(":") ? subject.slice(0, subject.indexOf(":")) : "lead";
 
 /** One type of event: its contract is its name, the schema of its data and what it means. Fields are only added; another meaning is another name. */
 export interface EventType {
@@ -44,7 +51,7 @@ const MAX_TYPE = 40;
 /**
  * An event as everybody reads it: a CloudEvent 1.0 in structured mode (application/cloudevents+json).
  *
- * - `id`: `<lead_id>.<seq>`, for events without a lead `<subject>.<seq>`. The same id is the same event; whoever reads at least once deduplicates on it.
+ * - `id`: `<subject>.<seq>`; of a lead `<lead_id>.<seq>`. The same id is the same event; whoever reads at least once deduplicates on it.
  * - `seq`: the number of the event within its subject: 1, 2, 3, … without a gap. Given by the owner of the subject in the write that makes the change.
  * - `time`: when it happened, deployment's time. Two events of one write have the same.
  * - `reseller`, `merchant`, `template`: whose it is (extension attributes); absent where there is none.
@@ -55,15 +62,20 @@ export const CloudEvent = named(
   "An event as a CloudEvent 1.0.",
   Strict({
     specversion: described("The version of CloudEvents.", valued(["1.0"], { "1.0": "CloudEvents 1.0" })),
-    id: described("Names the event, `<lead_id>.<seq>`: the same id is the same event.", Text(80), {
+    id: described("Names the event, `<subject>.<seq>`: the same id is the same event.", Text(80), {
       example: "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3",
     }),
     source: described("Where it comes from.", Text(100), { example: "/callagent/leads" }),
     type: described("What happened: a name of the catalogue of events.", Text(MAX_TYPE), { example: "lead.ended" }),
-    subject: described("Id of what it is about: the lead.", Text(64)),
+    subject: described(
+      "What it is about: the id of the lead, or `number:` and the id of the number, and so on.",
+      Text(80),
+    ),
     time: described("When it happened, UTC.", IsoTime),
     datacontenttype: described("The kind of `data`.", valued(["application/json"], { "application/json": "JSON" })),
-    reseller: described("Id of the reseller whose it is.", Text(64)),
+    reseller: Type.Optional(
+      described("Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.", Text(64)),
+    ),
     merchant: Type.Optional(described("Id of the merchant whose it is; absent: it is the reseller's own.", Text(64))),
     template: Type.Optional(described("Id of the template; absent: it has none.", Text(64))),
     seq: described(
@@ -81,7 +93,7 @@ export const EndpointEvent = Type.Object({
   timestamp: described("The same as `time`: Standard Webhooks asks for it.", IsoTime),
   lost: Type.Optional(
     described(
-      "Ids of the events of this lead before it that were given up, the newest of them; absent: none was.",
+      "Ids of the events of this subject before it that were given up, the newest of them; absent: none was.",
       Type.Array(Text(80)),
       { example: ["0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"] },
     ),

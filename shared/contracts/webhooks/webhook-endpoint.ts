@@ -90,15 +90,18 @@ export const EndpointDelivery = named(
   Type.Object({
     id: described("Id of the delivery: the webhook-id of its requests.", Id),
     endpoint_id: described("Id of the endpoint.", Id),
-    event_id: described("Id of the event: the lead's id, a dot, and the number of the event.", UpTo(80)),
+    event_id: described(
+      "Id of the event: its subject (the lead's id, or `number:` and the number's), a dot, and the number of the event.",
+      UpTo(80),
+    ),
     type: described("Type of the event; endpoint.test: a test.", UpTo(40)),
     lead_id: described("Id of the lead; null: the event is of none.", Nullable(Id)),
-    seq: described("Number of the event within its lead.", Type.Integer({ minimum: 0 })),
+    seq: described("Number of the event within its subject.", Type.Integer({ minimum: 0 })),
     state: DeliveryStateEnum,
     next_try_at: described("When the next try is due; null: there is none.", Nullable(IsoTime)),
     tries: described("Its tries, the oldest first; the newest 200.", Type.Array(DeliveryTry)),
     lost: described(
-      "Ids of events of the lead before it that were given up; its body names them too.",
+      "Ids of events of its subject before it that were given up; its body names them too.",
       Type.Array(UpTo(80), { maxItems: MAX_LOST }),
     ),
     created_at: Stamps.created_at,

@@ -88,14 +88,14 @@ async function send(row: Row, example: Example): Promise<Answer> {
   });
 }
 
-/** Names of an object's fields, and of the first item's of each list in it: what a reader sees of a record's form. */
-function form(value: unknown, path = ""): string[] {
-  if (Array.isArray(value)) return value.length > 0 ? form(value[0], `${path}[]`) : [];
+/** Names of an object's fields, and of those of the first items of each list in it: what a reader sees of a record's form. */
+function form(value: unknown, items = 1, path = ""): string[] {
+  if (Array.isArray(value)) return value.slice(0, items).flatMap((item) => form(item, items, `${path}[]`));
   if (typeof value !== "object" || value === null) return [];
   const FREE = /(?:^|\.)(?:payload|metaData|details|payload_schema|nodes|by_status|by_outcome|tries)$/;
   return Object.entries(value).flatMap(([name, inner]) => [
     `${path}.${name}`,
-    ...(FREE.test(name) ? [] : form(inner, `${path}.${name}`)),
+    ...(FREE.test(name) ? [] : form(inner, items, `${path}.${name}`)),
   ]);
 }
 
@@ -119,7 +119,10 @@ describe("each row's example", () => {
       return expect([answer.headers.get("content-type"), answer.text]).toEqual([RECORDING.content_type, "RIFF"]);
     const body: unknown = answer.text === "" ? undefined : JSON.parse(answer.text);
     expect(faultsOf(responseSchema(row), body)).toBeNull();
-    expect(form(body)).toEqual(expect.arrayContaining(form(example.response)));
+    // events of other types than the example's may come first
+    expect(form(body, row.path === "/events" ? Number.POSITIVE_INFINITY : 1)).toEqual(
+      expect.arrayContaining(form(example.response)),
+    );
     return undefined;
   });
 });

@@ -1,5 +1,5 @@
-import { MAX_SHEET_EVENTS } from "../../../services/leads/events/event-log.model.ts";
-import { placed, type Placeless } from "../../../services/leads/events/published-event.ts";
+import { MAX_SHEET_EVENTS, type Placeless } from "../../../services/leads/events/event-log.model.ts";
+import { placed } from "../../../services/leads/events/published-event.ts";
 import { WHOLE_SCOPE } from "../../../shared/contracts/records/identity.ts";
 import { publisherStage, type PublisherStage } from "../fixtures/publisher-stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";

@@ -66,11 +66,11 @@ describe("readers of the stream, at a real nats-server with the users that nats:
       expect([await ended, wrong]).toEqual([0, ""]);
       return lines();
     };
-    expect(await read(2)).toEqual(["lead.queued order-0", "lead.queued order-2"]);
+    expect(await read(2)).toEqual(["lead.queued lead-0", "lead.queued lead-2"]);
     const [last] = await stage.log.ofLead("lead-2", 0, 1, 1);
     await stage.log.append([{ ...last!, _id: "lead-2.2", seq: 2, position: 5, type: "lead.claimed" }]);
     await stage.forward("all, acme=acme-id");
-    expect(await read(1)).toEqual(["lead.claimed order-2"]);
+    expect(await read(1)).toEqual(["lead.claimed lead-2"]);
   });
 
   test.each([

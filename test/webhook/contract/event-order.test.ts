@@ -1,6 +1,6 @@
 import webhook from "../../../services/webhook/webhook.service.ts";
 import { asMerchant, asReseller, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
-import type { EventName } from "../../../shared/contracts/events/catalogue.ts";
+import { exampleEvent, type EventName } from "../../../shared/contracts/events/catalogue.ts";
 import type { CloudEvent } from "../../../shared/contracts/events/event-type.ts";
 import type { By } from "../../../shared/contracts/records/identity.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -193,6 +193,51 @@ test("a deleted endpoint gets nothing more, nor what waited for it", async () =>
     return at("/all").some((e) => e.subject === lead(7));
   });
   expect(at("/deleted")).toHaveLength(1);
+});
+
+test("events of a number go to who asked for the type and whose it is, in their own order; who has a lead's endpoint sees no lead in them", async () => {
+  const { id } = await create(merchant, "/numbers", M, ["number.changed", "lead.finished"]);
+  await create(merchant, "/no-numbers", M);
+  const subject = `number:${lead(1)}`;
+  const change = (seq: number, whose: Pick<CloudEvent, "reseller" | "merchant">): void => {
+    const {
+      subject: _subject,
+      seq: _seq,
+      reseller: _reseller,
+      merchant: _merchant,
+      ...event
+    } = exampleEvent("number.changed");
+    log.push({ position: log.length + 1, event: { ...event, ...whose, id: `${subject}.${seq}`, subject, seq } });
+  };
+  const mine = { reseller: R, merchant: M };
+  let failures = 1;
+  receiver.answer("/numbers", () => (failures-- > 0 ? 404 : 204));
+  change(1, {});
+  change(2, mine);
+  change(3, { reseller: R });
+  change(4, mine);
+  change(5, { reseller: "another", merchant: M });
+  happen(20, "lead.finished");
+  told();
+  await tried(id, `${subject}.2`, 1);
+  await settled("the lead's", () => at("/numbers").some((e) => e.subject === lead(20)));
+  expect(at("/numbers").filter((e) => e.subject === subject)).toHaveLength(1);
+  await clock.advance(6000);
+  await settled("the others", () => at("/numbers").length >= 4);
+  expect(
+    at("/numbers")
+      .filter((e) => e.subject === subject)
+      .map((e) => e.seq),
+  ).toEqual([2, 2, 4]);
+  expect(at("/no-numbers").map((e) => e.type)).toEqual(["lead.finished"]);
+  const { deliveries } = await stage.bus.call("webhook.endpointDeliveries", { by: merchant, id });
+  expect(deliveries.map((d) => [d.event_id, d.lead_id]).sort()).toEqual(
+    [
+      [`${lead(20)}.1`, lead(20)],
+      [`${subject}.2`, null],
+      [`${subject}.4`, null],
+    ].sort(),
+  );
 });
 
 test("another tenant's events go to no endpoint; a reseller's endpoint hears all its merchants", async () => {
