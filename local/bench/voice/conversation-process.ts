@@ -7,6 +7,7 @@ import type { TemplateRecord } from "../../../shared/contracts/records/template.
 import { startChild, type Child } from "../../tools/stack/supervisor.ts";
 import { ROOT } from "../../tools/stack/project-root.ts";
 import { CONVERSATION_NODE_OPTIONS } from "../../tools/stack/service-processes.ts";
+import type { Places } from "./sessions/sound-stages.ts";
 import type { ProcessRequest, Measured, Settled, ConversationToPrepare, ProcessMessage } from "./ipc-messages.ts";
 
 const READY_MS = 30_000;
@@ -22,6 +23,8 @@ export interface ConversationProcess {
   /** Where the carrier connects, in order. Throws where a conversation is refused. */
   prepare(calls: ConversationToPrepare[]): Promise<string[]>;
   measure(): Promise<Measured>;
+  /** The sound of sessions that passed since it was asked last, from the first time on. */
+  sounds(): Promise<Places>;
   settled(lead_id: string): Promise<Settled>;
   stop(): Promise<void>;
 }
@@ -161,6 +164,10 @@ class ForkedConversation implements ConversationProcess {
 
   async measure(): Promise<Measured> {
     return told(await this.#ask({ ask: "measure" }), "measured");
+  }
+
+  async sounds(): Promise<Places> {
+    return told(await this.#ask({ ask: "sounds" }), "sounds").places;
   }
 
   async settled(lead_id: string): Promise<Settled> {

@@ -14,6 +14,7 @@ import { rootLog } from "../../../shared/process/log.ts";
 import { BusValidator } from "../../../shared/bus/bus-validator.ts";
 import { standIn } from "../../harness/stage.ts";
 import type { ProcessRequest, ProcessMessage } from "./ipc-messages.ts";
+import { watchLegs } from "./sessions/leg-sounds.ts";
 import { loadMeter } from "./sessions/load-meter.ts";
 import { watchRooms } from "./sessions/watched-rooms.ts";
 
@@ -96,6 +97,7 @@ subscribe("net.client.socket", (message) => {
 });
 
 const rooms = watchRooms();
+const legs = watchLegs();
 broker.createService(conversation);
 await broker.start();
 const bus = busOf(broker);
@@ -142,6 +144,9 @@ async function answer(asked: ProcessRequest): Promise<void> {
     }
     case "measure":
       tell({ told: "measured", ...load(), open: open(), rooms: await rooms.measure() });
+      return;
+    case "sounds":
+      tell({ told: "sounds", places: { ...legs(), ...(await rooms.sounds()) } });
       return;
     case "stop":
       await broker.stop();

@@ -1,5 +1,6 @@
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import type { ProcessLoad } from "./sessions/load-meter.ts";
+import type { Places } from "./sessions/sound-stages.ts";
 
 /** A conversation to prepare. */
 export interface ConversationToPrepare {
@@ -15,6 +16,7 @@ export type ProcessRequest =
   | { ask: "template"; template: TemplateRecord }
   | { ask: "prepare"; calls: ConversationToPrepare[] }
   | { ask: "measure" }
+  | { ask: "sounds" }
   | { ask: "stop" };
 
 /** The end of a conversation. */
@@ -38,4 +40,5 @@ export type ProcessMessage =
   | { told: "done" }
   | { told: "prepared"; urls: string[] }
   | ({ told: "measured" } & Measured)
+  | { told: "sounds"; places: Places }
   | ({ told: "settled" } & Settled);

@@ -2,7 +2,8 @@ import type { AskedBench } from "../../commands.ts";
 import { median } from "../figures.ts";
 import { PERIOD_MS } from "./concurrent-calls.ts";
 import { busy, factsOf, lineOfRow, type Row } from "./result-rows.ts";
-import { measureDelays } from "./sessions/session-delays.ts";
+import { measureDelays, type Delays } from "./sessions/session-delays.ts";
+import type { Stages } from "./sessions/sound-stages.ts";
 import { measureSessions, type SessionLoad } from "./sessions/session-load.ts";
 
 const SECONDS = 20;
@@ -38,16 +39,49 @@ function waysOf(env: NodeJS.ProcessEnv): Way[] {
     : [socket, { name: "in LiveKit rooms", sessions: true, env: livekit, added_ms: 120 }];
 }
 
+/** A way's figures of a turn's places, which are the same for all. */
+const STAGES: readonly { of: keyof Stages; name: string; inRoomsAlone: boolean }[] = [
+  { of: "to_us", name: "end of speech -> callagent (library, server, half a frame)", inRoomsAlone: false },
+  { of: "to_leg", name: "process of rooms -> conversation", inRoomsAlone: true },
+  { of: "thought", name: "conversation: question heard -> answer written", inRoomsAlone: false },
+  { of: "from_leg", name: "conversation -> given to LiveKit's library", inRoomsAlone: true },
+  { of: "from_us", name: "callagent -> the ear (library, server, buffer)", inRoomsAlone: false },
+];
+
+/** Where the time of a way's turns went, and what it comes to without the network's way: end of speech known to us until the answer leaves us. */
+function stageRows({ name, env }: Way, stages: readonly Stages[]): Row[] {
+  const inRoom = env["LIVEKIT_URL"] !== undefined;
+  const row = (what: string, values: number[]): Row => ({
+    name: `  ${name}: ${what}`,
+    unit: "ms",
+    values,
+    asked: "",
+    met: true,
+  });
+  const each = STAGES.filter(({ inRoomsAlone }) => inRoom || !inRoomsAlone).map((stage) =>
+    row(
+      stage.name,
+      stages.map((turn) => turn[stage.of]),
+    ),
+  );
+  const ours = stages.map(({ to_leg, thought, from_leg }) => to_leg + thought + from_leg);
+  return [...each, row("of it callagent's, both ways", ours)];
+}
+
 /** The delays of answers, the ways in turn, so that each meets the same machine. */
 async function delayRows(ways: readonly Way[]): Promise<Row[]> {
   const all = [{ name: "a phone call", sessions: false, env: {}, added_ms: 0 }, ...ways];
-  const measured = all.map((): number[] => []);
+  const measured = all.map((): Delays => ({ delays: [], stages: [] }));
   for (let round = 0; round < ROUNDS; round++)
-    for (const [at, { sessions, env }] of all.entries())
-      measured[at]?.push(...(await measureDelays({ ...TURNS, sessions, env })));
-  const phone = median(measured[0] ?? []);
-  return all.flatMap(({ name, sessions, added_ms }, at) => {
-    const values = measured[at] ?? [];
+    for (const [at, { sessions, env }] of all.entries()) {
+      const { delays, stages } = await measureDelays({ ...TURNS, sessions, env });
+      measured[at]?.delays.push(...delays);
+      measured[at]?.stages.push(...stages);
+    }
+  const phone = median(measured[0]?.delays ?? []);
+  return all.flatMap((way, at) => {
+    const { delays: values, stages } = measured[at] ?? { delays: [], stages: [] };
+    const { name, sessions, added_ms } = way;
     const added = median(values) - phone;
     const ear = sessions ? "the ear" : "the carrier's stream";
     const total: Row = { name: `end of speech -> ${ear}, ${name}`, unit: "ms", values, asked: "", met: true };
@@ -56,6 +90,7 @@ async function delayRows(ways: readonly Way[]): Promise<Row[]> {
     return [
       total,
       { name: `added ${name}, of the medians`, unit: "ms", values: [added], asked, met: added <= added_ms },
+      ...stageRows(way, stages),
     ];
   });
 }
