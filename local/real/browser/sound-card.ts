@@ -15,6 +15,9 @@ const CONTROL = "pactl";
 const START_MS = 10_000;
 const POLL_MS = 50;
 const BYTES_PER_SAMPLE = 2;
+const MS_PER_SECOND = 1000;
+/** A sample that is no louder is silence. */
+const QUIET = 300;
 const FORMAT = ["--raw", "--format=s16le", `--rate=${BROWSER_RATE}`, "--channels=1"];
 /** What is written is played at once, and what is heard is told at once, ms. */
 const LATENCY = "--latency-msec=20";
@@ -35,6 +38,8 @@ export interface SoundCard {
   say(pcm: Int16Array): Promise<void>;
   /** All that the loudspeaker has sounded since it is there, silence too, at BROWSER_RATE. */
   heard(): Int16Array;
+  /** For how long the loudspeaker has been silent, in its own time, ms; null: it has sounded nothing so far. */
+  silentMs(): number | null;
   stop(): Promise<void>;
 }
 
@@ -106,6 +111,12 @@ class Card implements SoundCard {
   heard(): Int16Array {
     const all = Buffer.concat(this.#blocks);
     return pcmOf(all.subarray(0, all.length - (all.length % BYTES_PER_SAMPLE)));
+  }
+
+  silentMs(): number | null {
+    const pcm = this.heard();
+    const last = pcm.findLastIndex((sample) => Math.abs(sample) > QUIET);
+    return last < 0 ? null : ((pcm.length - last) * MS_PER_SECOND) / BROWSER_RATE;
   }
 
   async stop(): Promise<void> {

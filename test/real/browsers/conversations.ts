@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "../../../local/real/browser/chromium.ts";
 import { until } from "../../../local/harness/stage.ts";
-import { agentOf, customerOf, transcriptOf } from "../../fixtures/product/audio-transcripts.ts";
+import { agentOf, customerOf, isHeardIn, transcriptOf } from "../../fixtures/product/audio-transcripts.ts";
 import { findings } from "./accessibility.ts";
 import { heardBy, shows, WAIT_MS, type Lane } from "./lane.ts";
 import { websiteOf } from "./visitors.ts";
@@ -139,7 +139,7 @@ async function embedded(lane: Lane): Promise<string> {
     await shows(second, "#said", QUESTION);
     const words = async (): Promise<string | undefined> => {
       const played = await heardBy(second);
-      return played.includes("order?") ? played : undefined;
+      return isHeardIn(played, QUESTION) ? played : undefined;
     };
     const heard = await until("the question to be heard", words, WAIT_MS, POLL_MS);
     await second.close();

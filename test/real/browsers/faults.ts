@@ -1,16 +1,18 @@
 import assert from "node:assert/strict";
 import { upgradeStatus } from "../../../local/harness/sessions/session-client.ts";
-import { after } from "../../../local/harness/stage.ts";
+import { after, until } from "../../../local/harness/stage.ts";
 import { startTcpProxy } from "../../../local/harness/tcp-proxy.ts";
 import { startUdpProxy } from "../../../local/harness/udp-proxy.ts";
 import { mediaDetour } from "../../../local/real/browser/media-detour.ts";
 import type { Page } from "../../../local/real/browser/chromium.ts";
-import { customerOf, hasSaid } from "../../fixtures/product/audio-transcripts.ts";
-import { shows, type Lane } from "./lane.ts";
+import { customerOf, hasSaid, isHeardIn } from "../../fixtures/product/audio-transcripts.ts";
+import { heardBy, shows, type Lane } from "./lane.ts";
 import type { Scene } from "./scene.ts";
 
 const SAYS = "Yes, please.";
+const GREETING = "Hello, this is Mia.";
 const QUESTION = "Do you confirm the order?";
+const POLL_MS = 200;
 /** Nobody is asked whether they are still there while a fault goes on. */
 const PATIENT = { max_call_seconds: 180, idle_seconds: 60, max_age_seconds: 86_400 };
 const MS = 1000;
@@ -141,12 +143,16 @@ async function killed(lane: Lane): Promise<string> {
   const lead_id = await lane.pushed("RTC", { limits: PATIENT });
   const page = await lane.talk(await lane.browser(), lead_id);
   await asked(page);
+  // a word is shown when it goes to the loudspeaker, and is kept before it is heard
+  const isHeard = async (): Promise<true | undefined> => isHeardIn(await heardBy(page), GREETING) || undefined;
+  await until("the greeting to be heard", isHeard, LONG_MS, POLL_MS);
   const name = lane.product.stack.children.has("conversation") ? "conversation" : "services";
   lane.product.stack.children.get(name)?.kill("SIGKILL");
   await page.until("the person to be told", IS_TOLD, LONG_MS);
   const end = await endOf(lane, lead_id, LONG_MS);
   const lead = await lane.finished(lead_id);
-  assert.ok(JSON.stringify(lead.metaData["transcription"]).includes(QUESTION), "the words that were heard so far");
+  const words = JSON.stringify(lead.metaData["transcription"]);
+  assert.ok(words.includes(QUESTION), `the words that were heard so far: ${words}`);
   return `${name} killed: ${end}, with the words heard so far`;
 }
 

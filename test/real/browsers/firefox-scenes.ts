@@ -6,9 +6,7 @@ import { BROWSER_RATE, PLAIN_MICROPHONE } from "../../../local/real/browser/page
 import { hasSoundCard, startSoundCard } from "../../../local/real/browser/sound-card.ts";
 import { decodeSpeech, encodeSpeech } from "../../../local/speech/modem.ts";
 import { agentOf, customerOf, hasSaid, transcriptOf } from "../../fixtures/product/audio-transcripts.ts";
-import { systemClock } from "../../../shared/time/clock.ts";
-import { within } from "../../../shared/time/deadline.ts";
-import { shows, WAIT_MS, type Lane } from "./lane.ts";
+import { sayUntil, shows, WAIT_MS, type Lane } from "./lane.ts";
 import type { Scene } from "./scene.ts";
 
 const FIREFOX = "firefox-esr";
@@ -17,7 +15,7 @@ const QUESTION = "Do you confirm the order?";
 const PATIENT = { max_call_seconds: 90, idle_seconds: 20, max_age_seconds: 86_400 };
 const POLL_MS = 200;
 const LAST_WORDS_MS = 3000;
-/** The sentence is said again where nothing came of it for so long, ms: noise suppression takes the first one for noise at times. */
+/** The sentence is said again where nothing came of it for so long, ms. */
 const AGAIN_MS = 12_000;
 
 /** A scene for machines that have Firefox, and what its sound needs. */
@@ -39,8 +37,7 @@ async function held(lane: Lane): Promise<string> {
     await page.until(lane.transport, `document.body.dataset.transport === "${lane.transport}"`, WAIT_MS);
     await shows(page, "#words", QUESTION);
     const ended = lane.finished(lead_id);
-    do await card.say(encodeSpeech(SAYS, BROWSER_RATE));
-    while (!(await within(systemClock, AGAIN_MS, ended)));
+    await sayUntil(card, encodeSpeech(SAYS, BROWSER_RATE), ended, AGAIN_MS);
     const lead = await ended;
     assert.deepEqual([lead.outcome, lead.metaData["node_traversal"]], ["confirmed", ["ask", "done"]]);
     await shows(page, "#status", "The conversation is over.");
@@ -94,6 +91,6 @@ async function withoutLoudspeaker(lane: Lane): Promise<string> {
 
 /** The page in another browser, on a sound card that is heard and spoken to from outside. */
 export const FIREFOX_SCENES: readonly Scene[] = [
-  { name: "Firefox: a whole conversation", isShort: false, run: needing(held) },
+  { name: "Firefox: a whole conversation", isShort: false, alone: true, run: needing(held) },
   { name: "Firefox without a loudspeaker", isShort: false, run: needing(withoutLoudspeaker) },
 ];

@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { startChromium, type Chromium, type ChromiumOptions, type Page } from "../../../local/real/browser/chromium.ts";
 import { CHROMIUM_VARIABLE } from "../../../local/real/browser/browser.ts";
 import { BROWSER_RATE, PLAIN_MICROPHONE, type EvaluatedPage } from "../../../local/real/browser/page.ts";
+import type { SoundCard } from "../../../local/real/browser/sound-card.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
+import { within } from "../../../shared/time/deadline.ts";
 import { startProduct, type Product } from "../../../local/harness/product.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { decodeSpeech, encodeSpeech } from "../../../local/speech/modem.ts";
@@ -16,7 +19,8 @@ export const WAIT_MS = 60_000;
 const POLL_MS = 200;
 /** The question has been asked by then, ms after the microphone was opened. */
 const SPEAKS_AFTER_MS = 8000;
-const SPEAKS_EVERY_MS = 14_000;
+/** The sentence is said once in this time, ms. */
+export const SPEAKS_EVERY_MS = 14_000;
 const MS_PER_SECOND = 1000;
 
 /** How sessions are led. */
@@ -76,6 +80,23 @@ export const shows = (page: EvaluatedPage, selector: string, text: string, limit
     `document.querySelector(${JSON.stringify(selector)}).textContent.includes(${JSON.stringify(text)})`,
     limitMs,
   );
+
+/** The agent is silent for so long once it is the person's turn, ms. */
+const TURN_MS = 1000;
+
+/** Says a sentence when it is the person's turn, again and again until something has come about: a browser's echo canceller takes out of the microphone what is said while the loudspeaker sounds. */
+export async function sayUntil(
+  card: SoundCard,
+  pcm: Int16Array,
+  ended: Promise<unknown>,
+  againMs: number,
+): Promise<void> {
+  const isOurTurn = async (): Promise<true | undefined> => (card.silentMs() ?? 0) >= TURN_MS || undefined;
+  do {
+    const turn = until("the agent to be silent", isOurTurn, WAIT_MS, POLL_MS);
+    if (await within(systemClock, WAIT_MS, Promise.race([turn, ended]))) await card.say(pcm);
+  } while (!(await within(systemClock, againMs, ended)));
+}
 
 /** The variables of a LiveKit server. */
 const LIVEKIT = ["LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET"];

@@ -10,6 +10,7 @@ import { READING } from "./reading-scenes.ts";
 import { ROOM_FAULTS } from "./room-faults.ts";
 import { RECORDINGS } from "./recording-scenes.ts";
 import { REAL_SPEECH } from "./real-speech-scenes.ts";
+import { SERVER_FAULTS } from "./server-faults.ts";
 import type { Scene } from "./scene.ts";
 
 /** Plays scenes with a real browser, in rooms of the LiveKit server that the environment names, if it does: `main.ts [--short] [--split: one process per service] [--folder where screens are kept] [part of a scene's name …]`. Each is a line that ends with "as it should" or "FAILED". */
@@ -25,6 +26,7 @@ async function play(scene: Scene, lane: Lane): Promise<boolean> {
     return true;
   } catch (error) {
     tell(`${error instanceof Error ? error.message.replaceAll("\n", " ") : String(error)} | FAILED`);
+    console.log(error instanceof Error ? error.stack : "");
     return false;
   }
 }
@@ -40,6 +42,7 @@ const { values, positionals } = parseArgs({
 const lane = await startLane(values.folder, values.split);
 const scenes = [
   ...FAULTS,
+  ...SERVER_FAULTS,
   ...CONVERSATIONS,
   ...RECORDINGS,
   ...FIREFOX_SCENES,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "../../../local/real/browser/chromium.ts";
 import { until } from "../../../local/harness/stage.ts";
+import { isHeardIn } from "../../fixtures/product/audio-transcripts.ts";
 import { findings } from "./accessibility.ts";
 import { heardBy, shows, WAIT_MS, type Lane } from "./lane.ts";
 import type { Scene } from "./scene.ts";
@@ -25,7 +26,7 @@ async function heardAfter(lane: Lane): Promise<string> {
   const page = await browser.open(link);
   await page.click("#start");
   await shows(page, "#words", QUESTION);
-  const isHeard = async (): Promise<true | undefined> => (await heardBy(page)).includes("order?") || undefined;
+  const isHeard = async (): Promise<true | undefined> => isHeardIn(await heardBy(page), QUESTION) || undefined;
   await until("the question to be heard", isHeard, WAIT_MS, POLL_MS);
   await page.press("Tab");
   assert.equal(await focused(page), "end");

@@ -1,5 +1,4 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { AccessToken } from "livekit-server-sdk";
 import {
   agentOf,
   alike,
@@ -13,7 +12,7 @@ import { within } from "../../../shared/time/deadline.ts";
 import { holds, type RoomLane } from "./lane.ts";
 import { joinRoom, type RoomClient } from "../../../local/harness/sessions/room-client.ts";
 import { roomProcesses } from "../../../local/harness/sessions/room-processes.ts";
-import { serverAgain, signalServer } from "./room-server.ts";
+import { serverAgain, signalServer, tokenFor } from "./room-server.ts";
 
 /** Something that is played in a real room, and must end as it says. */
 export interface Scene {
@@ -146,12 +145,7 @@ const TOKENS: Scene = {
     const second = await joinRoom(access);
     await client.closed;
     await holds("the second to be in", () => second.messages.some((m) => m["resumed"] === true));
-    const forged = async (room: string, ttl: number): Promise<{ url: string; token: string }> => {
-      const { LIVEKIT_API_KEY: key, LIVEKIT_API_SECRET: secret } = process.env;
-      const token = new AccessToken(key, secret, { identity: "client", ttl });
-      token.addGrant({ room, roomJoin: true });
-      return { url: access.url, token: await token.toJwt() };
-    };
+    const forged = async (room: string, ttl: number) => ({ url: access.url, token: await tokenFor(room, ttl) });
     must(await refused(await forged("rtc-nobody.1", 60)), "a room that nobody made was entered");
     must(await refused(await forged(access.room_name, -600)), "an expired token was let in");
     await answered(lane, lead_id, second);
