@@ -71,10 +71,8 @@ export interface CursorOwner {
   has(): Promise<boolean>;
   /** The last position that was written or passed on. */
   position(): number;
-  /** We have come to here; written with the next renewal, or by `save`. */
+  /** We have come to here; written with the next renewal. */
   moveTo(position: number): void;
-  /** Writes how far we have come now; where the cursor is another's, it is ours no longer. */
-  save(): Promise<void>;
   /** Gives the cursor back, so that another process need not wait for the end of the lease. */
   leave(): Promise<void>;
 }
@@ -121,9 +119,6 @@ export function cursorOwner(
     position: () => position,
     moveTo: (to) => {
       position = to;
-    },
-    async save() {
-      if (!(await write())) lease?.drop();
     },
     async leave() {
       if (!ours()) return;

@@ -46,18 +46,25 @@ const ageMs = ({ created_at }: Pick<DeliveryDoc, "created_at">, now: Date): numb
   now.getTime() - created_at.getTime();
 
 /**
- * Takes the delivery behind one that arrived, so that events which come close together wait for the answers before them and for nothing else. Null: there is
- * none, its receiver has no slot now, or it is for the pass to say what becomes of it, as something before it was given up or its endpoint is paused or gone.
+ * There is nothing behind a delivery that arrived. What comes behind it after this was read is found by whoever writes it down: the delivery before it is over by
+ * then, and it waits for nothing.
+ */
+const NONE = "none";
+
+/**
+ * Takes the delivery behind one that arrived, so that events which come close together wait for the answers before them and for nothing else. Null: its
+ * receiver has no slot now, or it is for the pass to say what becomes of it, as something before it was given up or its endpoint is paused or gone.
  */
 async function takeNext(
   { clock, ids, isOpen, endpoints, deliveries, hosts }: ChainDeps,
   d: DeliveryDoc,
-): Promise<Taken | null> {
+): Promise<Taken | typeof NONE | null> {
   const { id, chain, seq, replayed } = d.endpoint ?? {};
   if (!id || !chain || seq === undefined || replayed || !isOpen()) return null;
   const next = await deliveries.firstBehind(chain, seq);
+  if (next === null) return NONE;
   const now = clock.now();
-  if (next?.state !== "pending" || next.endpoint?.held || ageMs(next, now) > LONGEST_WAIT_MS) return null;
+  if (next.state !== "pending" || next.endpoint?.held || ageMs(next, now) > LONGEST_WAIT_MS) return null;
   const endpoint = await endpoints.toSend(id);
   const slot = endpoint === null || endpoint.paused ? null : hosts.acquire(receiverOf(next));
   if (slot === null) return null;
@@ -137,6 +144,7 @@ export function chainOrder(deps: ChainDeps): ChainOrder {
       d.endpoint?.type === TEST_EVENT || (ageMs(d, now) > WHOLE_PLAN_MS && d.endpoint?.replayed !== true),
     async onEnded(d, delivered) {
       const taken = delivered ? await takeNext(deps, d) : null;
+      if (taken === NONE) return null;
       if (taken === null) await releaseNext(d);
       return taken;
     },

@@ -17,26 +17,21 @@ export interface FollowerDeps extends Pick<ServiceDeps, "bus" | "log"> {
 }
 
 /**
- * Hands the events of the log to the endpoints that hear of them. One process at a time does, from the position on that was written down last: where it dies
- * between, events are handed over again, and make no second delivery. While there is no endpoint at all, nobody asks for events.
+ * Hands the events of the log to the endpoints that hear of them. One process at a time does, from the position on that was written down last, which is with each
+ * renewal of its lease: where it dies between, the events of those two seconds are handed over again, and make no second delivery. While there is no endpoint at all, nobody asks
+ * for events.
  */
 export function eventFollower({ bus, log, cursor, endpoints, accept }: FollowerDeps): () => Promise<boolean> {
-  /** Events were handed over up to here; what was handed over and not written down is handed over again, which changes nothing. */
-  async function comeTo(position: number): Promise<void> {
-    cursor.moveTo(position);
-    await cursor.save();
-  }
-
   /** Where to go on: not before the first endpoint that there is was made. */
-  async function start(first: number): Promise<number> {
-    if (cursor.position() < first) await comeTo(first);
+  function start(first: number): number {
+    if (cursor.position() < first) cursor.moveTo(first);
     return cursor.position();
   }
 
   return async () => {
     const first = await endpoints.firstPosition();
     if (first === null || !(await cursor.has())) return false;
-    const after = await start(first);
+    const after = start(first);
     const page = await bus.call("leads.eventsAfter", { after, limit: BATCH });
     if (page.expired)
       log.error(
@@ -49,7 +44,7 @@ export function eventFollower({ bus, log, cursor, endpoints, accept }: FollowerD
       hearersOf(event, position, hearing).map((endpoint) => ({ endpoint, event, isOfLog: true })),
     );
     if (told.length > 0) await accept(told);
-    if (page.next > after) await comeTo(page.next);
+    if (page.next > after) cursor.moveTo(page.next);
     return page.more;
   };
 }

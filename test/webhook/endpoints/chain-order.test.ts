@@ -1,3 +1,4 @@
+import { jest } from "@jest/globals";
 import { pino } from "pino";
 import {
   endpointDeliverySchema,
@@ -132,6 +133,15 @@ test.each<[string, () => unknown]>([
   await prepare();
   expect(await order.onEnded(first, why !== "the one before it was not delivered")).toBeNull();
   expect(nudges).toBe(why === "it is held" ? 0 : 1);
+});
+
+test("where nothing is behind it, one read says so, and what comes then is sent by whoever writes it down", async () => {
+  const first = await written(1, over);
+  const released = jest.spyOn(deliveries, "releaseNext");
+  expect(await order.onEnded(first, true)).toBeNull();
+  expect(released).not.toHaveBeenCalled();
+  const second = await written(2);
+  expect(await order.admit([second])).toEqual([second]);
 });
 
 test("where nothing is behind it, no slot stays taken", async () => {
