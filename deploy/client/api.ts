@@ -1752,6 +1752,28 @@ export interface webhooks {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "endpoint/pause.changed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: pause.changed
+         * @description A person paused calling, or has it go on: for a merchant, or (`scope` deployment, told to admins alone) for all. Why is in the audit log.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventPauseChanged"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -5717,7 +5739,7 @@ export interface components {
          *     - `recording.stored`: The recording of an attempt is stored: `GET /leads/recording/{call_sid}` gives it by this `call_id`. The next attempt may have begun by then.
          *     - `cost.known`: What an attempt cost is known; again, where the carrier corrects it.
          *     - `number.changed`: A phone number was added, changed, given to a tenant, taken from one, or removed. Where it changes hands there are two events, each of its own tenant: `withdrawn` for whom it was taken from, then `allotted` for whom it was given to. `seq` counts those of all who have it.
-         *     - `pause.changed`: Calling was paused or goes on: for the merchant, for the reseller with all its merchants, or (`scope` deployment) for all. Not written yet.
+         *     - `pause.changed`: A person paused calling, or has it go on: for a merchant, or (`scope` deployment, told to admins alone) for all. Why is in the audit log.
          *     - `configuration.changed`: The configuration of a template was created, changed or removed. Not written yet.
          * @enum {string}
          */
@@ -8589,6 +8611,104 @@ export interface components {
                 readonly status: "AVAILABLE" | "DISABLED";
                 /** @description Names of the fields that were set or changed, as the API names them; never their values. */
                 readonly fields: readonly string[];
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event pause.changed at an endpoint. */
+        readonly EventPauseChanged: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "pause.changed";
+            /**
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
+             * @example pause:0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
+             * @example reseller-1
+             */
+            readonly reseller?: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example delivery reminder
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "scope": "merchant",
+             *       "paused": true
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description For whom it holds.
+                 *
+                 *     - `deployment`: For everybody.
+                 *     - `merchant`: For the merchant.
+                 * @enum {string}
+                 */
+                readonly scope: "deployment" | "merchant";
+                /**
+                 * @description Whether it is paused now.
+                 * @example true
+                 */
+                readonly paused: boolean;
             };
             /**
              * Format: date-time
@@ -12557,6 +12677,49 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["EventNumberChanged"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventPauseChanged": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventPauseChanged"];
             };
         };
         readonly responses: {

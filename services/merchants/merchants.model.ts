@@ -2,11 +2,12 @@ import { Schema } from "mongoose";
 import type { CalleeCap, WebhookPhoneNumber } from "../../shared/contracts/merchants.ts";
 import type { SpendCeiling } from "../../shared/contracts/records/spend.ts";
 import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
+import { OUTBOX_FIELDS, OUTBOX_INDEX, type Outboxed } from "../../shared/database/object-outbox.ts";
 import { spendCeilingSchema } from "./spend-ceiling.model.ts";
 import { pauseSchema, type PauseDoc } from "./pauses/pause.model.ts";
 
 /** A merchant: the business that calls; it belongs to one reseller for good. */
-export interface MerchantDoc {
+export interface MerchantDoc extends Outboxed {
   _id: string;
   name: string;
   /** The name as it is searched by (name-key.ts). */
@@ -46,12 +47,14 @@ export const merchantSchema = new Schema<MerchantDoc>(
     webhook_phone_number: String,
     created_at: { type: Date, required: true },
     updated_at: { type: Date, required: true },
+    ...OUTBOX_FIELDS,
   },
   SCHEMA_OPTIONS,
 );
 
 merchantSchema.index({ reseller_id: 1, created_at: -1, _id: -1 }, { name: "by_reseller" });
 merchantSchema.index({ created_at: -1, _id: -1 }, { name: "newest" });
+merchantSchema.index({ outbox_at: 1 }, OUTBOX_INDEX);
 merchantSchema.index({ name_key: 1 }, { name: "by_name" });
 merchantSchema.index({ is_active: 1, created_at: -1, _id: -1 }, { name: "by_active" });
 merchantSchema.index({ reseller_id: 1, name_key: 1 }, { name: "by_reseller_name" });

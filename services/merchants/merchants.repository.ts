@@ -3,6 +3,7 @@ import type { ListFilter } from "../../shared/bus/bus.ts";
 import type { CalleeCap } from "../../shared/contracts/merchants.ts";
 import type { SpendCeiling } from "../../shared/contracts/records/spend.ts";
 import type { Scope } from "../../shared/contracts/records/identity.ts";
+import { OWES_NO_EVENT } from "../../shared/database/object-outbox.ts";
 import { newestOf, type PageFilter } from "../../shared/page.ts";
 import type { MerchantDoc } from "./merchants.model.ts";
 import { prefixRange } from "./rules/name-key.ts";
@@ -40,7 +41,8 @@ export interface MerchantsRepository {
   find(scope: Scope, id: string): Promise<MerchantDoc | null>;
   page(scope: Scope, filter: MerchantFilter, after: PageFilter, size: number): Promise<MerchantDoc[]>;
   change(scope: Scope, id: string, change: MerchantChange): Promise<MerchantDoc | null>;
-  remove(scope: Scope, id: string): Promise<void>;
+  /** False: it is gone, or has an event that is not handed over. */
+  remove(scope: Scope, id: string): Promise<boolean>;
   /** For services: the merchant, if it belongs to this reseller. */
   ofReseller(reseller_id: string, id: string): Promise<Pick<MerchantDoc, "is_active" | "webhook_phone_number"> | null>;
   /** For services: the test numbers of those of these merchants that have any. */
@@ -75,9 +77,8 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
         { returnDocument: "after" },
       )
       .lean<MerchantDoc>(),
-  remove: async (scope, id) => {
-    await model.deleteOne({ $and: [{ _id: id }, ...withinMerchants(scope)] });
-  },
+  remove: async (scope, id) =>
+    (await model.deleteOne({ $and: [{ _id: id, ...OWES_NO_EVENT }, ...withinMerchants(scope)] })).deletedCount > 0,
   ofReseller: (reseller_id, id) =>
     model
       .findOne({ _id: id, reseller_id }, { is_active: 1, webhook_phone_number: 1 })

@@ -1,4 +1,5 @@
 import { service } from "../../shared/bus/bus.ts";
+import { outboxHandOver } from "../../shared/database/outbox-hand-over.ts";
 import { deploymentSchema } from "./pauses/deployment.model.ts";
 import { merchantActions } from "./merchants.ts";
 import { resellerActions } from "./resellers.ts";
@@ -15,7 +16,10 @@ export default service("merchants", (deps) => {
   const resellers = resellersRepository(store.model("resellers", resellerSchema));
   const merchantModel = store.model("merchants", merchantSchema);
   const merchants = merchantsRepository(merchantModel);
-  const pauses = pausesRepository(merchantModel, store.model("deployment", deploymentSchema));
+  const deploymentModel = store.model("deployment", deploymentSchema);
+  const pauses = pausesRepository(merchantModel, deploymentModel);
+  const pauseEvents = outboxHandOver(deps, merchantModel, "pause");
+  const handOvers = [pauseEvents, outboxHandOver(deps, deploymentModel, "pause")];
 
   /** The two documents behind a pair of ids; the merchant null where none is asked for, or it is another reseller's. */
   const both = (reseller_id: string, merchant_id: string | undefined) =>
@@ -27,8 +31,8 @@ export default service("merchants", (deps) => {
   return {
     actions: {
       ...resellerActions(deps, resellers, merchants),
-      ...merchantActions(deps, merchants, resellers),
-      ...pauseActions(deps, merchants, resellers, pauses),
+      ...merchantActions(deps, merchants, resellers, pauseEvents),
+      ...pauseActions(deps, merchants, resellers, pauses, () => handOvers.forEach((some) => some.nudge())),
       async testNumbers({ pairs }) {
         const of = await merchants.testNumbers([...new Set(pairs.map((p) => p.merchant_id))]);
         return { listed: pairs.map((p) => of.get(p.merchant_id)?.includes(p.phone_number) ?? false) };
@@ -45,6 +49,10 @@ export default service("merchants", (deps) => {
         const [reseller, merchant] = await both(reseller_id, merchant_id);
         return { active: reseller?.is_active === true && (merchant_id === undefined || merchant?.is_active === true) };
       },
+    },
+    started: () => handOvers.forEach((some) => some.start()),
+    async stopped() {
+      await Promise.all(handOvers.map((some) => some.stop()));
     },
   };
 });

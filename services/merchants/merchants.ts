@@ -1,6 +1,7 @@
 import { recordAudit } from "../../shared/audit.ts";
 import type { Bus, Handlers, ParamsOf, ServiceDeps } from "../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
+import type { OutboxHandOver } from "../../shared/database/outbox-hand-over.ts";
 import { fail, failEmptyChange } from "../../shared/errors.ts";
 import { shortNumberIssue } from "../../shared/numbering/short-number.ts";
 import { toE164 } from "../../shared/phone.ts";
@@ -25,6 +26,10 @@ function normalizedNumbers(numbers: readonly string[]): string[] {
     fail("INVALID_PHONE_NUMBER", "test_numbers holds what is no phone number to call; see errors.", { errors });
   return [...new Set(read.filter((n) => n !== null))];
 }
+
+/** It was paused or resumed in this very moment. */
+const stillTelling = (): never =>
+  fail("BUSY", "That the merchant was paused or resumed is still being told; try again in a few seconds.");
 
 /** A change as the audit log keeps it: of the test numbers, how many they are. */
 const audited = ({ test_numbers, ...rest }: { test_numbers?: readonly string[] }): object => ({
@@ -82,6 +87,7 @@ export function merchantActions(
   deps: Pick<ServiceDeps, "clock" | "ids" | "log">,
   merchants: MerchantsRepository,
   resellers: ResellersRepository,
+  pauseEvents: Pick<OutboxHandOver, "now">,
 ): Handlers<"merchants", "create" | "list" | "get" | "update" | "remove"> {
   const forChange = (by: By, id: string): Promise<MerchantDoc> =>
     merchantForChange(merchants, by, id, (reseller_id) => refuseMerchant(by, reseller_id));
@@ -128,8 +134,10 @@ export function merchantActions(
       const { reseller_id, name } = merchant;
       const owned = await ownedResources(bus, { reseller_id, merchant_id: id });
       if (owned !== null) stillOwns(owned);
+      await pauseEvents.now([id]);
       await dropOwned(bus, { reseller_id, merchant_id: id });
-      await merchants.remove(scopeOf(by), id);
+      if (!(await merchants.remove(scopeOf(by), id)) && (await merchants.find(scopeOf(by), id)) !== null)
+        stillTelling();
       await record(bus, by, "merchant.deleted", merchant, { name });
       return {};
     },

@@ -147,7 +147,7 @@ const CALLERS: Callers = {
     events: ["gateway"],
     listEvents: ["gateway"],
     eventsAfter: ["webhook"],
-    takeEvents: ["numbers"],
+    takeEvents: ["merchants", "numbers"],
     createErasure: ["gateway"],
     getErasure: ["gateway"],
     listErasures: ["gateway"],

@@ -26,6 +26,8 @@ type Owing = Required<Pick<Outboxed, "event_seq" | "outbox">> & { _id: string };
 export interface OutboxHandOver {
   /** A write of this process has made an event. */
   nudge(): void;
+  /** Hands over what these documents owe, at once: before they are removed. Throws where nobody takes it. */
+  now(ids: readonly string[]): Promise<void>;
   start(): void;
   stop(): Promise<void>;
 }
@@ -77,13 +79,16 @@ export function outboxHandOver<D extends Outboxed & { _id: string }>(
   kind: EventSubject,
   onEmptied: (ids: readonly string[]) => Promise<unknown> = () => Promise.resolve(),
 ): OutboxHandOver {
-  async function pass(): Promise<boolean> {
-    const owing = await model
-      .find({ outbox_at: { $gt: EVER } }, { event_seq: 1, outbox: 1 })
+  const owingOf = (filter: Record<string, unknown>): Promise<Owing[]> =>
+    model
+      .find({ ...filter, outbox_at: { $gt: EVER } }, { event_seq: 1, outbox: 1 })
       .sort({ outbox_at: 1 })
       .limit(BATCH)
       .lean<Owing[]>();
-    if (owing.length === 0) return false;
+
+  /** How many of them were taken. */
+  async function take(owing: readonly Owing[]): Promise<number> {
+    if (owing.length === 0) return 0;
     const refused = await handOver(
       deps,
       owing.flatMap((one) => piecesOf(kind, one)),
@@ -98,12 +103,20 @@ export function outboxHandOver<D extends Outboxed & { _id: string }>(
       })),
     );
     await onEmptied(taken.map(({ _id }) => _id));
-    return owing.length === BATCH && taken.length > 0;
+    return taken.length;
+  }
+
+  async function pass(): Promise<boolean> {
+    const owing = await owingOf({});
+    return (await take(owing)) > 0 && owing.length === BATCH;
   }
 
   let loop: Loop | null = null;
   return {
     nudge: () => loop?.nudge(),
+    async now(ids) {
+      await take(await owingOf({ _id: { $in: [...ids] } }));
+    },
     start() {
       loop = startLoop({
         name: `${kind} events`,

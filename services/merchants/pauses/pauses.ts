@@ -53,19 +53,21 @@ async function pausesOf(
   };
 }
 
+const pauseAt = (at: Date, by: By, reason: string | undefined): PauseDoc => ({
+  at,
+  by: `${by.kind}:${by.id}`,
+  reason: reason ?? null,
+});
+
 /** Pauses and resumes. Each switch is in the audit log and broadcast to every scheduler; schedulers read the state from here in any case. */
 export function pauseActions(
   deps: Pick<ServiceDeps, "clock" | "log">,
   merchants: MerchantsRepository,
   resellers: Pick<ResellersRepository, "spendCeilings">,
   paused: PausesRepository,
+  onEvent: () => void,
 ): Handlers<"merchants", "pause" | "resume" | "deployment" | "pauseDeployment" | "resumeDeployment" | "pauses"> {
-  const pauseBy = (by: By, reason: string | undefined): PauseDoc => ({
-    at: deps.clock.now(),
-    by: `${by.kind}:${by.id}`,
-    reason: reason ?? null,
-  });
-
+  const pauseBy = (by: By, reason: string | undefined): PauseDoc => pauseAt(deps.clock.now(), by, reason);
   const announce = async (
     bus: Bus,
     by: By,
@@ -73,6 +75,7 @@ export function pauseActions(
     owner: { subject: string; reseller_id: string | null; merchant_id: string | null },
     pause: PauseDoc | null,
   ): Promise<void> => {
+    onEvent();
     bus.broadcast("calling.switched", { merchant_id: owner.merchant_id });
     const whose = owner.merchant_id === null ? "all calling" : "a merchant's calling";
     const line = {
@@ -85,8 +88,8 @@ export function pauseActions(
   };
 
   const switchMerchant = async (by: By, id: string, pause: PauseDoc | null, bus: Bus): Promise<MerchantRecord> => {
-    await merchantForChange(merchants, by, id, (reseller_id) => refusePause(by, reseller_id));
-    const switched = await paused.switchMerchant(scopeOf(by), id, pause, deps.clock.now());
+    const merchant = await merchantForChange(merchants, by, id, (reseller_id) => refusePause(by, reseller_id));
+    const switched = await paused.switchMerchant(scopeOf(by), merchant, pause, deps.clock.now());
     if (!switched) return merchantView((await merchants.find(scopeOf(by), id)) ?? merchantNotFound());
     const owner = { subject: id, reseller_id: switched.reseller_id, merchant_id: id };
     await announce(bus, by, pause ? "merchant.paused" : "merchant.resumed", owner, pause);
@@ -100,7 +103,7 @@ export function pauseActions(
   ): Promise<ResultOf<"merchants.deployment">> => {
     permitDeployment(by);
     const owner = { subject: DEPLOYMENT_ID, reseller_id: null, merchant_id: null };
-    if (await paused.switchDeployment(pause))
+    if (await paused.switchDeployment(pause, deps.clock.now()))
       await announce(bus, by, pause ? "deployment.paused" : "deployment.resumed", owner, pause);
     return { paused: pauseView(await paused.deployment()) };
   };

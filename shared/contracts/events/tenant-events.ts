@@ -46,20 +46,18 @@ export const tenantEvents = {
   ),
   "pause.changed": event(
     "pause",
-    "Calling was paused or goes on: for the merchant, for the reseller with all its merchants, or (`scope` deployment) for all.",
+    "A person paused calling, or has it go on: for a merchant, or (`scope` deployment, told to admins alone) for all. Why is in the audit log.",
     Type.Object({
       scope: described(
         "For whom it holds.",
-        valued(["deployment", "reseller", "merchant"], {
+        valued(["deployment", "merchant"], {
           deployment: "For everybody.",
-          reseller: "For the reseller with all its merchants.",
           merchant: "For the merchant.",
         }),
       ),
       paused: described("Whether it is paused now.", Type.Boolean()),
     }),
     { scope: "merchant", paused: true },
-    false,
   ),
   "configuration.changed": event(
     "configuration",

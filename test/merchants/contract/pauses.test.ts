@@ -27,6 +27,7 @@ beforeAll(async () => {
     services: [
       merchants,
       listener,
+      standIn("leads", { takeEvents: () => ({}) }),
       standIn("auth", {
         record: (entry) => {
           if (!entry.action.endsWith(".created")) recorded.push(entry);
