@@ -1,5 +1,6 @@
 import pLimit from "p-limit";
 import { parseArgs } from "node:util";
+import type { Chromium } from "../../../local/real/browser/chromium.ts";
 import { CONVERSATIONS } from "./conversations.ts";
 import { FIREFOX_SCENES } from "./firefox-scenes.ts";
 import { FAULTS } from "./faults.ts";
@@ -17,17 +18,31 @@ import type { Scene } from "./scene.ts";
 const AT_ONCE = 3;
 const MS = 1000;
 
+/** A lane for one scene, whose browsers go with it: a page that is left open hears and plays on, and takes the machine from the scenes that follow. */
+function laneOf(lane: Lane): { own: Lane; leave(): Promise<unknown> } {
+  const browsers: Chromium[] = [];
+  const browser: Lane["browser"] = async (...how) => {
+    const started = await lane.browser(...how);
+    browsers.push(started);
+    return started;
+  };
+  return { own: { ...lane, browser }, leave: () => Promise.all(browsers.map((one) => one.close())) };
+}
+
 async function play(scene: Scene, lane: Lane): Promise<boolean> {
+  const { own, leave } = laneOf(lane);
   const began = performance.now();
   const tell = (end: string): void =>
     console.log(`${scene.name.padEnd(48)} ${((performance.now() - began) / MS).toFixed(1).padStart(6)} s  ${end}`);
   try {
-    tell(`${await scene.run(lane)} | as it should`);
+    tell(`${await scene.run(own)} | as it should`);
     return true;
   } catch (error) {
     tell(`${error instanceof Error ? error.message.replaceAll("\n", " ") : String(error)} | FAILED`);
     console.log(error instanceof Error ? error.stack : "");
     return false;
+  } finally {
+    await leave();
   }
 }
 
