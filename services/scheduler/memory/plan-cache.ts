@@ -46,9 +46,13 @@ export function createPlanCache({ bus, clock }: Pick<ServiceDeps, "bus" | "clock
   /** Reads plans of these templates into `of`; null for templates that no longer exist. An older config service answers for all at once, and knows no stamps. */
   async function read(ids: readonly string[], of: Map<string, Plan | null>): Promise<void> {
     for (let rest = ids; rest.length > 0;) {
+      // held while they are asked for: what goes from the cache meanwhile (after KEPT_MS, or for others' room) is not gone
+      const had = new Map<string, KnownPlan>();
       const known = rest.flatMap((template_id) => {
-        const stamp = plans.get(template_id)?.stamp ?? null;
-        return stamp === null || ttlMs === 0 ? [] : [{ template_id, stamp }];
+        const entry = ttlMs === 0 ? undefined : plans.get(template_id);
+        if (!entry || entry.stamp === null) return [];
+        had.set(template_id, entry);
+        return [{ template_id, stamp: entry.stamp }];
       });
       const answer = await bus.call("config.plans", { template_ids: [...rest], known });
       const checked_ms = clock.monotonicMs();
@@ -56,7 +60,7 @@ export function createPlanCache({ bus, clock }: Pick<ServiceDeps, "bus" | "clock
       const unchanged = new Set(answer.unchanged);
       const done = Math.max(1, answer.read ?? rest.length);
       for (const id of rest.slice(0, done)) {
-        const entry = unchanged.has(id) ? plans.get(id) : undefined;
+        const entry = unchanged.has(id) ? had.get(id) : undefined;
         if (entry) entry.checked_ms = checked_ms;
         const plan = changed.get(id) ?? entry?.plan ?? null;
         of.set(id, plan);
