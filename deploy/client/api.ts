@@ -1774,6 +1774,28 @@ export interface webhooks {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "endpoint/configuration.changed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * At an endpoint: configuration.changed
+         * @description The configuration of a template was created, changed or removed.
+         *
+         *     Sent to every webhook endpoint (POST /webhook-endpoints) that asked for this type, signed with the endpoint's own secret. It is answered and tried again as lead.finished of a push is; events of one lead, or of one other subject, come in the order of `seq`.
+         */
+        readonly post: operations["webhooks.eventConfigurationChanged"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -5740,7 +5762,7 @@ export interface components {
          *     - `cost.known`: What an attempt cost is known; again, where the carrier corrects it.
          *     - `number.changed`: A phone number was added, changed, given to a tenant, taken from one, or removed. Where it changes hands there are two events, each of its own tenant: `withdrawn` for whom it was taken from, then `allotted` for whom it was given to. `seq` counts those of all who have it.
          *     - `pause.changed`: A person paused calling, or has it go on: for a merchant, or (`scope` deployment, told to admins alone) for all. Why is in the audit log.
-         *     - `configuration.changed`: The configuration of a template was created, changed or removed. Not written yet.
+         *     - `configuration.changed`: The configuration of a template was created, changed or removed.
          * @enum {string}
          */
         readonly EventType: "lead.queued" | "lead.claimed" | "lead.dialing" | "lead.ringing" | "lead.answered" | "lead.turn" | "lead.ended" | "lead.retry" | "lead.finished" | "lead.evaluated" | "lead.aborted" | "lead.parked" | "recording.stored" | "cost.known" | "number.changed" | "pause.changed" | "configuration.changed";
@@ -8709,6 +8731,116 @@ export interface components {
                  * @example true
                  */
                 readonly paused: boolean;
+            };
+            /**
+             * Format: date-time
+             * @description The same as `time`: Standard Webhooks asks for it.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly timestamp: string;
+            /**
+             * @description Ids of the events of this subject before it that were given up, the newest of them; absent: none was.
+             * @example [
+             *       "0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.2"
+             *     ]
+             */
+            readonly lost?: readonly string[];
+        };
+        /** @description The event configuration.changed at an endpoint. */
+        readonly EventConfigurationChanged: {
+            /**
+             * @description The version of CloudEvents.
+             *
+             *     - `1.0`: CloudEvents 1.0
+             * @enum {string}
+             */
+            readonly specversion: "1.0";
+            /**
+             * @description Names the event, `<subject>.<seq>`: the same id is the same event.
+             * @example 0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11.3
+             */
+            readonly id: string;
+            /**
+             * @description Where it comes from.
+             * @example /callagent/leads
+             */
+            readonly source: string;
+            /**
+             * @description What happened.
+             * @constant
+             */
+            readonly type: "configuration.changed";
+            /**
+             * @description What it is about: the id of the lead, or `number:` and the id of the number, and so on.
+             * @example configuration:0198c0de-7a39-7c53-9d0f-2a2b6a3a1c11
+             */
+            readonly subject: string;
+            /**
+             * Format: date-time
+             * @description When it happened, UTC.
+             * @example 2026-03-02T09:00:00.000Z
+             */
+            readonly time: string;
+            /**
+             * @description The kind of `data`.
+             *
+             *     - `application/json`: JSON
+             * @enum {string}
+             */
+            readonly datacontenttype: "application/json";
+            /**
+             * @description Id of the reseller whose it is; absent: it is the deployment's own, for admins alone.
+             * @example reseller-1
+             */
+            readonly reseller?: string;
+            /**
+             * @description Id of the merchant whose it is; absent: it is the reseller's own.
+             * @example merchant-1
+             */
+            readonly merchant?: string;
+            /**
+             * @description Id of the template; absent: it has none.
+             * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c12
+             */
+            readonly template?: string;
+            /**
+             * @description Its number among the events of its subject: 1, 2, 3, … without a gap.
+             * @example 1
+             */
+            readonly seq: number;
+            /**
+             * @description What is told of it.
+             * @example {
+             *       "id": "5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c11",
+             *       "change": "updated",
+             *       "template_id": "5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c11",
+             *       "fields": [
+             *         "max_retry"
+             *       ]
+             *     }
+             */
+            readonly data: {
+                /**
+                 * @description Id of what changed.
+                 * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c11
+                 */
+                readonly id: string;
+                /**
+                 * @description What was done.
+                 *
+                 *     - `created`: It is new.
+                 *     - `updated`: Something of it changed.
+                 *     - `removed`: It is gone.
+                 * @enum {string}
+                 */
+                readonly change: "created" | "updated" | "removed";
+                /**
+                 * @description Id of the template that it is for, or was for.
+                 * @example 5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c11
+                 */
+                readonly template_id: string;
+                /** @description Names of the fields that were set or changed, as the API names them; never their values. */
+                readonly fields: readonly string[];
             };
             /**
              * Format: date-time
@@ -12720,6 +12852,49 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": components["schemas"]["EventPauseChanged"];
+            };
+        };
+        readonly responses: {
+            /** @description You want it no more: the delivery ends (`refused`) */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description You have it; nothing is sent again */
+            readonly "2XX": {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is tried again */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly "webhooks.eventConfigurationChanged": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header: {
+                /** @description Names the event: the same at every try and every replay. Whoever has seen it answers 2xx and does nothing. */
+                readonly "webhook-id": string;
+                /** @description When this try left, seconds since 1970. */
+                readonly "webhook-timestamp": number;
+                /** @description One v1,<base64> for each valid signing secret, separated by spaces: HMAC-SHA256 over <webhook-id>.<webhook-timestamp>.<body>. */
+                readonly "webhook-signature": string;
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventConfigurationChanged"];
             };
         };
         readonly responses: {

@@ -1,4 +1,5 @@
-import { service } from "../../shared/bus/bus.ts";
+import { service, type ServiceDeps } from "../../shared/bus/bus.ts";
+import { outboxHandOver } from "../../shared/database/outbox-hand-over.ts";
 import { tenantSchemas } from "../../shared/schemas/tenant-schemas.ts";
 import { boundedRows, failAs, refusal } from "../../shared/errors.ts";
 import {
@@ -29,6 +30,14 @@ const resolvedOrFail = ([found]: readonly Found[]) =>
 const rowOf = (found: Found) =>
   "code" in found ? { resolved: null, refusal: found } : { resolved: found, refusal: null };
 
+/** Configurations, and what hands their events over. */
+function toldConfigurations(deps: ServiceDeps) {
+  const model = deps.store().model("configurations", configurationSchema);
+  const configurations = configurationsRepository(model, () => handOver.nudge());
+  const handOver = outboxHandOver(deps, model, "configuration", (ids) => configurations.dropRemoved(ids));
+  return { configurations, handOver };
+}
+
 /** Templates with their versions, and call execution configurations. */
 export default service(
   "config",
@@ -38,7 +47,7 @@ export default service(
       store.model("templates", templateSchema),
       store.model("template_versions", versionSchema),
     );
-    const configurations = configurationsRepository(store.model("configurations", configurationSchema));
+    const { configurations, handOver } = toldConfigurations(deps);
     const secrets = clientSecretsRepository(store.model("secrets", clientSecretSchema));
     const doors = doorsRepository(store.model("doors", doorSchema), store.model("door_uses", doorUseSchema));
     const plans = callPlans(templates, configurations, deps.env.DEFAULT_TIMEZONE);
@@ -86,7 +95,8 @@ export default service(
           configuration: await plans.overridden(template_id, override),
         }),
       },
-      stopped: () => schemas.close(),
+      started: handOver.start,
+      stopped: async () => void (await Promise.all([handOver.stop(), schemas.close()])),
       events: { "config.changed": ({ template_id }) => targets.forget(template_id) },
     };
   },

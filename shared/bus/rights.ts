@@ -147,7 +147,7 @@ const CALLERS: Callers = {
     events: ["gateway"],
     listEvents: ["gateway"],
     eventsAfter: ["webhook"],
-    takeEvents: ["merchants", "numbers"],
+    takeEvents: ["config", "merchants", "numbers"],
     createErasure: ["gateway"],
     getErasure: ["gateway"],
     listErasures: ["gateway"],

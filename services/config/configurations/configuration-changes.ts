@@ -146,7 +146,7 @@ export async function deleteConfiguration(
   { by, config_id }: ParamsOf<"config.deleteConfiguration">,
 ): Promise<void> {
   const doc = await docToChange(configurations, by, config_id);
-  if (!(await configurations.remove(scopeOf(by), doc._id))) configurationNotFound();
+  if (!(await configurations.remove(scopeOf(by), doc, deps.clock.now()))) configurationNotFound();
   await announceChange(deps, bus, by, "configuration.deleted", doc, {});
 }
 

@@ -200,7 +200,7 @@ export async function deleteTemplate(
       "The template has unfinished leads, so it can't be deleted; switch it off with is_active false, and delete it when they have finished.",
     );
   await doors.removeOf({ template_id: _id });
-  const configuration_id = await configurations.removeOf(scopeOf(by), _id);
+  const configuration_id = await configurations.removeOf(scopeOf(by), _id, deps.clock.now());
   if (!(await templates.remove(scopeOf(by), _id))) templateNotFound();
   deps.log.info({ event: "template.deleted", template_id: _id, reseller_id, by: by.id }, "a template was deleted");
   bus.broadcast("config.changed", { template_id: _id });

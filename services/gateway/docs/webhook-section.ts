@@ -90,7 +90,7 @@ export function webhookSection(into: Components): Schema {
     description: WEBHOOK_TEXT.join("\n\n"),
     ...requestOf(into, outward(webhookBody(), into), EXAMPLE),
   };
-  const events = EVENT_NAMES.filter((type) => EVENTS[type].written).map((type) => {
+  const events = EVENT_NAMES.map((type) => {
     const example = exampleEvent(type);
     const event = {
       operationId: `webhooks.event${eventSchemaName(type)}`,

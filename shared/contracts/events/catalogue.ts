@@ -1,6 +1,6 @@
 /**
  * Every event that integrators and internal services hear of, whichever way they hear it: GET /events, SSE, webhooks, JetStream.
- * Written are those that say so (`written`), into the log that `leads.eventsAfter` reads.
+ * They are in the log that `leads.eventsAfter` reads.
  *
  * How an event comes about and leaves:
  *

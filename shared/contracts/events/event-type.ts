@@ -32,8 +32,6 @@ export interface EventType {
   data: TSchema;
   /** An example of `data`. */
   example: Record<string, unknown>;
-  /** Whether this version writes it. Named before it is written, so that subscribers know its name and shape. */
-  written: boolean;
 }
 
 /** Declares an event. */
@@ -42,8 +40,7 @@ export const event = <D extends TSchema>(
   doc: string,
   data: D,
   example: Static<D> & Record<string, unknown>,
-  written = true,
-): Omit<EventType, "data"> & { data: D } => ({ doc, subject, data, example, written });
+): Omit<EventType, "data"> & { data: D } => ({ doc, subject, data, example });
 
 /** Longest `type`. */
 const MAX_TYPE = 40;

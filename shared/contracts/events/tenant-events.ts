@@ -1,4 +1,4 @@
-import { described, Id, Nullable, Type, UpTo, valued } from "../define.ts";
+import { described, Id, Type, UpTo, valued } from "../define.ts";
 import { Changed, event } from "./event-type.ts";
 
 const EXAMPLE_ID = "5f0c8f0e-7a39-4c53-9d0f-2a2b6a3a1c11";
@@ -10,7 +10,7 @@ const Fields = described(
   Type.Array(UpTo(64), { maxItems: MAX_FIELDS }),
 );
 
-/** Events of what leads are called with and by. Some are named and described, but not written by any service yet. */
+/** Events of what leads are called with and by. */
 export const tenantEvents = {
   "number.changed": event(
     "number",
@@ -64,9 +64,9 @@ export const tenantEvents = {
     "The configuration of a template was created, changed or removed.",
     Type.Object({
       ...Changed,
-      template_id: described("Id of the template that it is for; null: for none.", Nullable(Id)),
+      template_id: described("Id of the template that it is for, or was for.", Id),
+      fields: Fields,
     }),
-    { id: EXAMPLE_ID, change: "updated", template_id: EXAMPLE_ID },
-    false,
+    { id: EXAMPLE_ID, change: "updated", template_id: EXAMPLE_ID, fields: ["max_retry"] },
   ),
 } as const;

@@ -8,9 +8,7 @@ export const MAX_ENDPOINTS_OF_OWNER = 20;
 /** The event that POST /webhook-endpoints/{id}/test sends; no lead has it. */
 export const TEST_EVENT = "endpoint.test";
 
-const meanings = Object.fromEntries(
-  EVENT_NAMES.map((name) => [name, `${EVENTS[name].doc}${EVENTS[name].written ? "" : " Not written yet."}`]),
-);
+const meanings = Object.fromEntries(EVENT_NAMES.map((name) => [name, EVENTS[name].doc]));
 const EventTypeEnum = named("EventType", "A type of event.", Type.Enum([...EVENT_NAMES], { "x-meanings": meanings }));
 
 const Types = described(
