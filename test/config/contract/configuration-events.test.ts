@@ -6,17 +6,9 @@ import { EVENTS } from "../../../shared/contracts/events/catalogue.ts";
 import { CloudEvent } from "../../../shared/contracts/events/event-type.ts";
 import type { By } from "../../../shared/contracts/records/identity.ts";
 import { issueChecker } from "../../../shared/validator.ts";
-import {
-  asAdmin,
-  asMerchant,
-  asReseller,
-  asUser,
-  setStage,
-  standIn,
-  until,
-  type Stage,
-} from "../../../local/harness/stage.ts";
+import { asMerchant, asReseller, asUser, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 import { configCalls, failing } from "../fixtures/config-calls.ts";
+import { toldSubjects } from "../../fixtures/told-subjects.ts";
 
 const bus = { url: "Fake", namespace: `configuration-events-${randomUUID()}` };
 /** The owner of configurations, and whoever takes their events, each a node with a database of its own: what goes between them is JSON. */
@@ -49,15 +41,7 @@ const { save, configure, change } = configCalls({
 });
 const stored = (reseller_id: string): Promise<number> =>
   client.db().collection("configurations").countDocuments({ reseller_id });
-const read = async (by: By, subject: string): Promise<CloudEvent[]> =>
-  (await taker.bus.call("leads.listEvents", { by, limit: 500 })).events
-    .map(({ event }) => event)
-    .filter((event) => event.subject === subject);
-const told = (subject: string, count: number): Promise<CloudEvent[]> =>
-  until(`${count} events of ${subject}`, async () => {
-    const events = await read(asAdmin, subject);
-    return events.length >= count ? events : undefined;
-  });
+const { read, told } = toldSubjects(() => taker);
 const remove = (by: By, config_id: string) => owner.bus.call("config.deleteConfiguration", { by, config_id });
 const world = () => {
   const r = randomUUID();

@@ -3,7 +3,6 @@ import leads from "../../../services/leads/leads.service.ts";
 import merchants from "../../../services/merchants/merchants.service.ts";
 import { EVENTS } from "../../../shared/contracts/events/catalogue.ts";
 import { CloudEvent } from "../../../shared/contracts/events/event-type.ts";
-import type { By } from "../../../shared/contracts/records/identity.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import {
   asAdmin,
@@ -12,9 +11,9 @@ import {
   asUser,
   setStage,
   standIn,
-  until,
   type Stage,
 } from "../../../local/harness/stage.ts";
+import { toldSubjects } from "../../fixtures/told-subjects.ts";
 
 const bus = { url: "Fake", namespace: `pause-events-${randomUUID()}` };
 /** The owner of pauses, and whoever takes their events, each a node with a database of its own: what goes between them is JSON. */
@@ -37,15 +36,7 @@ afterAll(async () => {
   await taker.stop();
 });
 
-const read = async (by: By, subject: string): Promise<CloudEvent[]> =>
-  (await owner.bus.call("leads.listEvents", { by, limit: 500 })).events
-    .map(({ event }) => event)
-    .filter((event) => event.subject === subject);
-const told = (subject: string, count: number): Promise<CloudEvent[]> =>
-  until(`${count} events of ${subject}`, async () => {
-    const events = await read(asAdmin, subject);
-    return events.length >= count ? events : undefined;
-  });
+const { read, told } = toldSubjects(() => owner);
 async function world(): Promise<{ r: string; m: string }> {
   const { id: r } = await owner.bus.call("merchants.createReseller", { by: asAdmin, name: "R" });
   const wanted = { name: "M", reseller_id: r, contact_email: "desk@example.com" };

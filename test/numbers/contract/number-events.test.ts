@@ -18,6 +18,7 @@ import {
   until,
   type Stage,
 } from "../../../local/harness/stage.ts";
+import { toldSubjects } from "../../fixtures/told-subjects.ts";
 import { US } from "../fixtures/numbers-service.ts";
 
 const [R, M, OTHER, OTHERS] = ["reseller-1", "merchant-1", "reseller-2", "merchant-2"];
@@ -60,15 +61,12 @@ const add = (by: By, over: Partial<ParamsOf<"numbers.create">> = {}) =>
   owner.bus.call("numbers.create", { by, phone_number: US(), provider: "PROVIDER_ONE", ...over });
 const change = (by: By, number_id: string, number: ParamsOf<"numbers.update">["number"]) =>
   owner.bus.call("numbers.update", { by, number_id, number });
-const read = async (by: By): Promise<CloudEvent[]> =>
-  (await owner.bus.call("leads.listEvents", { by, limit: 500 })).events.map(({ event }) => event);
+const { read, told: toldOf } = toldSubjects(() => owner);
 /** Its events that the asker sees, once so many are in the log. */
-const eventsOf = (id: string, count: number, by: By = asAdmin): Promise<CloudEvent[]> =>
-  until(`${count} events of a number`, async () => {
-    const all = (await read(asAdmin)).filter(({ subject }) => subject === `number:${id}`);
-    if (all.length < count) return undefined;
-    return by === asAdmin ? all : (await read(by)).filter(({ subject }) => subject === `number:${id}`);
-  });
+const eventsOf = async (id: string, count: number, by: By = asAdmin): Promise<CloudEvent[]> => {
+  const all = await toldOf(`number:${id}`, count);
+  return by === asAdmin ? all : read(by, `number:${id}`);
+};
 const told = (events: readonly CloudEvent[]) =>
   events.map(({ seq, reseller = null, merchant = null, data }) => [
     seq,

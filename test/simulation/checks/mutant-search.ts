@@ -1,7 +1,7 @@
 import type { Fleet } from "../engine/fleet.ts";
 
 /** Storms that a mutant is looked for in, and how many at a time. */
-const MOST_STORMS = 80;
+const MOST_STORMS = 240;
 /** Storms that run side by side. */
 export const STORMS_AT_ONCE = 2;
 
