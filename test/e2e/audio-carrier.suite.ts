@@ -3,10 +3,10 @@ import { DESK, GREETING, MESSAGE, STORY } from "../fixtures/product/audio-templa
 import { agentOf, alike, customerOf, heardOf, transcriptOf } from "../fixtures/product/audio-transcripts.ts";
 import {
   closing,
-  MAX_ATTEMPTS,
   EVERYWHERE,
   GOODBYE,
   numberOf,
+  playedAgain,
   QUESTION,
   same,
   streamsOf,
@@ -157,20 +157,17 @@ export function audioCarrierSuite(audio: AudioScenes, provider: Provider): void 
 
   test(
     "an inbound caller has a conversation",
-    async () => {
-      for (let attempt = 1; ; attempt++) {
-        const sid = await calledIn;
-        const { inbound_calls } = await audio.product.admin.ask("GET", "/inbound-calls", { query: {} });
-        const lead = await audio.stage.finished(inbound_calls.find((c) => c.call_id === sid)?.lead_id ?? "");
-        if (lead.outcome !== "confirmed" && attempt < MAX_ATTEMPTS) {
-          calledIn = callIn();
-          continue;
-        }
-        expect([lead.outcome, agentOf(lead)]).toEqual(["confirmed", `${GREETING} ${QUESTION} ${GOODBYE}`]);
-        same(heardOf((await audio.product.ledger()).filter((l) => l.call_sid === sid)), agentOf(lead));
-        return;
-      }
-    },
+    () =>
+      playedAgain(
+        async () => {
+          const sid = await calledIn;
+          const { inbound_calls } = await audio.product.admin.ask("GET", "/inbound-calls", { query: {} });
+          const lead = await audio.stage.finished(inbound_calls.find((c) => c.call_id === sid)?.lead_id ?? "");
+          expect([lead.outcome, agentOf(lead)]).toEqual(["confirmed", `${GREETING} ${QUESTION} ${GOODBYE}`]);
+          same(heardOf((await audio.product.ledger()).filter((l) => l.call_sid === sid)), agentOf(lead));
+        },
+        () => (calledIn = callIn()),
+      ),
     TEST_MS,
   );
 }
