@@ -1,6 +1,7 @@
 import type { Bus, ParamsOf, ServiceDeps } from "../../shared/bus/bus.ts";
 import { recordAudit } from "../../shared/audit.ts";
 import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
+import { againstOthers } from "../../shared/database/write-batches.ts";
 import { codeOf, fail, isOutOfReach, messageOf } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/process/log.ts";
 import type { NumberDoc } from "./numbers.model.ts";
@@ -150,9 +151,8 @@ export async function addNumber(
 
 const isOf = (a: Owner, b: Owner): boolean => a.reseller_id === b.reseller_id && a.merchant_id === b.merchant_id;
 
-/** Times that a change is tried again because another one came first. */
-const MAX_LOST_RACES = 20;
-const contended = (): never => fail("BUSY", "The number is being changed by many at once; try again in a few seconds.");
+/** What is done to a number, for where others do it too. */
+const CHANGED = "The number is being changed";
 
 /** Why a guarded change of a number did not happen; where another one came first, which left its owner and provider, nothing: it is to be tried again. */
 async function refuseChange(numbers: NumberRecords, by: By, seen: NumberDoc, moves: boolean): Promise<void> {
@@ -190,18 +190,12 @@ async function tellChange(
  * Changes a number. Live calls continue whatever is changed; only the provider stays until they have ended, and disabling waits for them unless forced.
  * A number that gets another reseller or provider must be held by the provider's account, as the carrier says.
  */
-export async function changeNumber(
+export const changeNumber = (
   deps: Deps,
   numbers: NumberRecords,
   bus: Bus,
   params: ParamsOf<"numbers.update">,
-): Promise<NumberDoc> {
-  for (let lost = 0; lost < MAX_LOST_RACES; lost++) {
-    const changed = await changeSeen(deps, numbers, bus, params);
-    if (changed !== null) return changed;
-  }
-  return contended();
-}
+): Promise<NumberDoc> => againstOthers(CHANGED, () => changeSeen(deps, numbers, bus, params));
 
 /** Changes a number as it is now; null: another change came first. */
 async function changeSeen(
@@ -242,14 +236,14 @@ async function changeSeen(
 }
 
 /** Hides a number as it is now, with its event; the number as it was. */
-async function hideNumber(
+const hideNumber = (
   { clock }: Pick<Deps, "clock">,
   numbers: NumberRecords,
   by: By,
   number_id: string,
   idle: boolean,
-): Promise<NumberDoc> {
-  for (let lost = 0; lost < MAX_LOST_RACES; lost++) {
+): Promise<NumberDoc> =>
+  againstOthers(CHANGED, async () => {
     const seen = await numberToChange(numbers, by, number_id);
     if (await numbers.remove(scopeOf(by), seen, clock.now(), idle)) return seen;
     const now = await numberToChange(numbers, by, number_id);
@@ -258,9 +252,8 @@ async function hideNumber(
         "deleted",
         "Try again when the call has ended, or with force=true: live calls finish and no new ones are taken.",
       );
-  }
-  return contended();
-}
+    return null;
+  });
 
 /** Deletes a number; with `force` also during calls, which finish. FORBIDDEN, NUMBER_NOT_FOUND, RESOURCE_IN_USE. */
 export async function removeNumber(

@@ -1,4 +1,5 @@
 import mongoose, { type Model } from "mongoose";
+import { fail } from "../errors.ts";
 import { isDuplicateKey, isGivenUp, writeErrorsOf } from "./database-errors.ts";
 
 /*
@@ -18,6 +19,8 @@ export interface DocumentWrite {
 const INSERT = { ordered: false, lean: true, rawResult: true, throwOnValidationError: true } as const;
 /** Times that a write is asked for: of those that wait for each other in a circle, the database gives up one. */
 const TRIES = 8;
+/** Times that a change is tried again because another one came first. */
+const MOST_LOST_RACES = 20;
 
 const byText = (a: unknown, b: unknown): number => (String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0);
 
@@ -140,4 +143,16 @@ export async function repeatGivenUp<T>(write: () => PromiseLike<T>): Promise<T> 
       if (tries === TRIES || !isGivenUp(error)) throw error;
     }
   }
+}
+
+/**
+ * Makes a change of what was just read, which holds only where nothing changed since: `attempt` reads and writes, and gives null where another change came first.
+ * `what` is changed, for the error. BUSY: others came first each time.
+ */
+export async function againstOthers<T>(what: string, attempt: () => Promise<T | null>): Promise<T> {
+  for (let lost = 0; lost < MOST_LOST_RACES; lost++) {
+    const made = await attempt();
+    if (made !== null) return made;
+  }
+  return fail("BUSY", `${what} by many at once; try again in a few seconds.`);
 }

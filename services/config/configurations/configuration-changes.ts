@@ -2,6 +2,7 @@ import { recordAudit } from "../../../shared/audit.ts";
 import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { ConfigurationPatch, ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
+import { againstOthers } from "../../../shared/database/write-batches.ts";
 import { fail } from "../../../shared/errors.ts";
 import {
   normalizedSettings,
@@ -17,9 +18,6 @@ import type { ClientSecretsRepository } from "../secrets/client-secrets.reposito
 import { mayWrite, toChange, type Owner } from "../tenancy.ts";
 import { effective } from "../rules/effective-configuration.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
-
-/** Times a change is tried again because another one came first. */
-const MAX_LOST_RACES = 20;
 
 /** What configurations are written to, and the secrets that they may use. */
 export interface ConfigurationStores {
@@ -102,28 +100,20 @@ export async function createConfiguration(
 const docToChange = (configurations: ConfigurationsRepository, by: By, id: string): Promise<ConfigurationDoc> =>
   toChange(by, (scope) => configurations.find(scope, id), configurationNotFound);
 
-async function save(
+const save = (
   deps: ServiceDeps,
   { configurations, secrets }: ConfigurationStores,
   bus: Bus,
   { by, config_id, configuration: patch }: ParamsOf<"config.updateConfiguration">,
-): Promise<ConfigurationDoc> {
-  for (let lost = 0; lost < MAX_LOST_RACES; lost++) {
+): Promise<ConfigurationDoc> =>
+  againstOthers("The configuration is being changed", async () => {
     const seen = await docToChange(configurations, by, config_id);
     const merged = patchedSettings(settingsOf(seen), patch);
     requireValidConfiguration(merged);
     await requireSecrets(secrets, seen, patch);
     await requireAddress(bus, patch);
-    const saved = await configurations.replace(
-      scopeOf(by),
-      seen,
-      JSON.stringify(normalizedSettings(merged)),
-      deps.clock.now(),
-    );
-    if (saved) return saved;
-  }
-  return fail("BUSY", "The configuration is being changed by many at once; try again in a few seconds.");
-}
+    return configurations.replace(scopeOf(by), seen, JSON.stringify(normalizedSettings(merged)), deps.clock.now());
+  });
 
 /** Changes a configuration; what comes out is judged as a whole. FORBIDDEN, CONFIGURATION_NOT_FOUND, VALIDATION_FAILED, WEBHOOK_ADDRESS_REFUSED, BUSY. */
 export async function changeConfiguration(

@@ -2,6 +2,7 @@ import { recordAudit } from "../../../shared/audit.ts";
 import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import type { TemplatePatch, TemplateRecord } from "../../../shared/contracts/records/template.ts";
+import { againstOthers } from "../../../shared/database/write-batches.ts";
 import { fail } from "../../../shared/errors.ts";
 import type { TenantSchemas } from "../../../shared/schemas/tenant-schemas.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
@@ -14,9 +15,6 @@ import { newRecord, nextRecord, patchedTemplate } from "./template-records.ts";
 import type { TemplateDoc } from "./templates.model.ts";
 import type { TemplatesRepository } from "./templates.repository.ts";
 import { mayOwn, requireOwner, toChange, type Owner } from "../tenancy.ts";
-
-/** Times a save is tried again because another one came first. */
-const MAX_LOST_RACES = 20;
 
 /** The same answer for unknown templates and those of other owners. */
 export const templateNotFound = (): never =>
@@ -121,13 +119,13 @@ async function tryVersion(
   return null;
 }
 
-async function save(
+function save(
   deps: ServiceDeps,
   stores: TemplateStores,
   { by, id, template: patch }: ParamsOf<"config.updateTemplate">,
 ): Promise<TemplateRecord> {
   const { templates } = stores;
-  for (let lost = 0; lost < MAX_LOST_RACES; lost++) {
+  return againstOthers("The template is being saved", async () => {
     const head = await headToChange(templates, by, id);
     if (onlySwitches(patch)) {
       const switched = await templates.setActive(
@@ -139,10 +137,8 @@ async function save(
       const [record] = await templates.current(switched ? [switched] : []);
       return record ?? templateNotFound();
     }
-    const record = await tryVersion(deps, stores, by, head, patch);
-    if (record) return record;
-  }
-  return fail("BUSY", "The template is being saved by many at once; try again in a few seconds.");
+    return tryVersion(deps, stores, by, head, patch);
+  });
 }
 
 /**
