@@ -43,6 +43,9 @@ export const OUTBOX_FIELDS = {
 /** The options of the index by which documents with an outbox are found: `schema.index({ outbox_at: 1 }, OUTBOX_INDEX)`. */
 export const OUTBOX_INDEX = { name: "owing_events", ...whenPresent("outbox_at") };
 
+/** Holds for documents with an outbox: a range, which an index of `outbox_at` serves. */
+export const OWES_EVENTS = { outbox_at: { $gt: new Date(0) } } as const;
+
 /** Holds for documents whose events are all handed over. */
 export const OWES_NO_EVENT = { outbox_at: null } as const;
 

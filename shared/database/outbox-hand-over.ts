@@ -7,15 +7,13 @@ import { codeOf, isOutOfReach } from "../errors.ts";
 import { jsonBytes } from "../json.ts";
 import { errorForLog } from "../process/log.ts";
 import { startLoop, type Loop } from "../time/loop.ts";
-import type { Outboxed } from "./object-outbox.ts";
+import { OWES_EVENTS, type Outboxed } from "./object-outbox.ts";
 import { updateEach } from "./write-batches.ts";
 
 /** How often outboxes are looked for, beside the times that a write of this process asks for it. */
 const LOOK_MS = 5000;
 /** Documents of one pass. */
 const BATCH = 100;
-/** Every outbox was filled after it: a range, which the index of documents with one serves. */
-const EVER = new Date(0);
 
 /** What handing over needs. */
 export type HandOverDeps = Pick<ServiceDeps, "bus" | "clock" | "log">;
@@ -81,7 +79,7 @@ export function outboxHandOver<D extends Outboxed & { _id: string }>(
 ): OutboxHandOver {
   const owingOf = (filter: Record<string, unknown>): Promise<Owing[]> =>
     model
-      .find({ ...filter, outbox_at: { $gt: EVER } }, { event_seq: 1, outbox: 1 })
+      .find({ ...filter, ...OWES_EVENTS }, { event_seq: 1, outbox: 1 })
       .sort({ outbox_at: 1 })
       .limit(BATCH)
       .lean<Owing[]>();

@@ -1,4 +1,5 @@
 import type { Model } from "mongoose";
+import { OWES_EVENTS } from "../../../shared/database/object-outbox.ts";
 import { repeatGivenUp } from "../../../shared/database/write-batches.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import type { Owing, OwingLead } from "./published-event.ts";
@@ -34,8 +35,10 @@ const OWING: Record<keyof OwingLead, 1> = {
   event_seq: 1,
   outbox: 1,
 };
-/** Every outbox was filled after it: a range, which the index of leads with one serves. */
-const EVER = new Date(0);
+/** Holds for outboxes that were filled at this time, as of `filledOutboxes`. */
+export const filledAt = (of: { since: Date } | { before: Date }) => ({
+  outbox_at: "since" in of ? { $gte: of.since } : { ...OWES_EVENTS.outbox_at, $lt: of.before },
+});
 
 /** Ids of leads by the number of their last event, in order: a write of several documents takes them in one order, whoever asks. */
 function byLastEvent(leads: readonly FilledOutbox[]): Map<number | null, string[]> {
@@ -47,20 +50,11 @@ function byLastEvent(leads: readonly FilledOutbox[]): Map<number | null, string[
 
 /** The repository over the model. */
 export const outboxRepository = (model: Model<LeadDoc>): OutboxRepository => ({
-  owingEvents: (limit) =>
-    model
-      .find({ outbox_at: { $gt: EVER } }, OWING)
-      .sort({ outbox_at: 1 })
-      .limit(limit)
-      .lean<OwingLead[]>(),
+  owingEvents: (limit) => model.find(OWES_EVENTS, OWING).sort({ outbox_at: 1 }).limit(limit).lean<OwingLead[]>(),
   outboxesOf: (lead_ids) =>
     model.find({ _id: { $in: [...lead_ids] }, outbox_at: { $exists: true } }, OWING).lean<OwingLead[]>(),
   filledOutboxes: (of, limit) =>
-    model
-      .find({ outbox_at: "since" in of ? { $gte: of.since } : { $gt: EVER, $lt: of.before } }, FILLED)
-      .sort({ outbox_at: 1 })
-      .limit(limit)
-      .lean<FilledOutbox[]>(),
+    model.find(filledAt(of), FILLED).sort({ outbox_at: 1 }).limit(limit).lean<FilledOutbox[]>(),
   async emptyOutboxes(leads) {
     let emptied = 0;
     // leads with as many events share a statement: one each would be as many writes as there are leads

@@ -1,17 +1,17 @@
 import type { Model } from "mongoose";
 import pLimit from "p-limit";
 import type { ParamsOf } from "../../../shared/bus/bus.ts";
+import { kindOf } from "../../../shared/contracts/events/event-type.ts";
+import { OWES_EVENTS } from "../../../shared/database/object-outbox.ts";
 import { insertNew } from "../../../shared/database/write-batches.ts";
 import { fail } from "../../../shared/errors.ts";
-import type { OutboxRepository } from "./outbox.repository.ts";
+import { filledAt, type OutboxRepository } from "./outbox.repository.ts";
 import type { TakenEvent, TenantOutboxDoc } from "./tenant-outboxes.model.ts";
 
 /** Objects whose events are written side by side. */
 const WRITES_AT_ONCE = 8;
 /** Writers of one object's events that may come before this one. */
 const TRIES = 20;
-/** Every outbox was filled after it. */
-const EVER = new Date(0);
 
 type Handed = ParamsOf<"leads.takeEvents">["objects"][number];
 
@@ -20,9 +20,6 @@ export interface TenantOutboxes extends OutboxRepository {
   /** Takes events over; the outboxes with those that were not there. What was published and emptied is taken again: the log has it once. */
   take(objects: readonly Handed[], now: Date): Promise<TenantOutboxDoc[]>;
 }
-
-/** Whether an id is that of such an outbox, and none of a lead. */
-export const isTenantOutbox = (id: string): boolean => id.includes(":");
 
 async function takeOne(
   model: Model<TenantOutboxDoc>,
@@ -65,16 +62,11 @@ export const tenantOutboxes = (model: Model<TenantOutboxDoc>): TenantOutboxes =>
     });
     return taken.filter((outbox) => outbox !== null);
   },
-  owingEvents: (limit) =>
-    model
-      .find({ outbox_at: { $gt: EVER } })
-      .sort({ outbox_at: 1 })
-      .limit(limit)
-      .lean<TenantOutboxDoc[]>(),
+  owingEvents: (limit) => model.find(OWES_EVENTS).sort({ outbox_at: 1 }).limit(limit).lean<TenantOutboxDoc[]>(),
   outboxesOf: (ids) => model.find({ _id: { $in: [...ids] } }).lean<TenantOutboxDoc[]>(),
   filledOutboxes: (of, limit) =>
     model
-      .find({ outbox_at: "since" in of ? { $gte: of.since } : { $gt: EVER, $lt: of.before } }, { event_seq: 1 })
+      .find(filledAt(of), { event_seq: 1 })
       .sort({ outbox_at: 1 })
       .limit(limit)
       .lean<Pick<TenantOutboxDoc, "_id" | "event_seq">[]>(),
@@ -89,8 +81,8 @@ export const tenantOutboxes = (model: Model<TenantOutboxDoc>): TenantOutboxes =>
 /** Both kinds as one, for the publisher: those of other objects are few, and come first. */
 export function allOutboxes(leads: OutboxRepository, others: OutboxRepository): OutboxRepository {
   const apart = <T>(items: readonly T[], idOf: (item: T) => string): [T[], T[]] => [
-    items.filter((item) => isTenantOutbox(idOf(item))),
-    items.filter((item) => !isTenantOutbox(idOf(item))),
+    items.filter((item) => kindOf(idOf(item)) !== "lead"),
+    items.filter((item) => kindOf(idOf(item)) === "lead"),
   ];
   return {
     async owingEvents(limit) {
