@@ -8,8 +8,10 @@ import type { Part, Running } from "../part.ts";
 /** Names the browser that the steps drive. */
 export const CHROMIUM_VARIABLE = "CALLAGENT_CHROMIUM";
 const PROGRAM = "chromium";
-/** Another browser, and a sound card that is heard and spoken to from outside. */
-const PACKAGES = [PROGRAM, "firefox-esr", "pulseaudio", "pulseaudio-utils"];
+/** Another browser, a sound card that is heard and spoken to from outside, and real speech both ways. */
+const SPEECH = ["flite", "pocketsphinx"];
+const PACKAGES = [PROGRAM, "firefox-esr", "pulseaudio", "pulseaudio-utils", ...SPEECH, "pocketsphinx-en-us"];
+const PROGRAMS = [PROGRAM, "firefox-esr", "flite", "pocketsphinx_batch"];
 const FETCH_MS = 900_000;
 
 async function install(folder: string): Promise<void> {
@@ -24,10 +26,10 @@ async function install(folder: string): Promise<void> {
 export const browser: Part = {
   name: "browser",
   about:
-    "Debian's Chromium and Firefox, driven from outside, with microphones that are files and a sound card by PulseAudio",
+    "Debian's Chromium and Firefox, driven from outside, with microphones that are files, a sound card by PulseAudio, and real speech by flite and pocketsphinx",
   cost: "0.8 GB and a minute, from deb.debian.org, by apt-get on the machine itself: they stay there",
   needs: [ROOT_RIGHTS, program("apt-get", "Debian or Ubuntu")],
-  isInstalled: () => [PROGRAM, "firefox-esr"].every(hasProgram) && hasSoundCard(),
+  isInstalled: () => PROGRAMS.every(hasProgram) && hasSoundCard(),
   install,
   start: (): Promise<Running> =>
     Promise.resolve({

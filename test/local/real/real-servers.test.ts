@@ -175,6 +175,7 @@ describe("what a run says", () => {
   });
   test.each([
     ["closed 9.1 s  by customer | as it should\n1 of 1 scenes ended as they should", 0, 1, 0],
+    ["Firefox: held   0.0 s  left out: apt-get x | as it should\n1 of 1 scenes ended as they should", 0, 0, 0],
     ["a 9.1 s | as it should\nb 60.0 s  waited | FAILED\n1 of 2 scenes ended as they should", 1, 1, 1],
     ["a 9.1 s | as it should\nError: no chromium", 1, 1, 1],
   ])("scenes in a browser %j with status %d: %d passed, %d failed", (said, status, passed, failed) => {
