@@ -12,6 +12,8 @@ export type Channel = 0 | 1;
 
 /** Jitter of arrival: audio this close to the end of the previous audio follows it without a seam. */
 const JITTER_MS = 60;
+/** After a gap audio that is so far ahead of its time says that the gap was shorter. */
+const AHEAD_MS = 5;
 const CHANNELS = 2;
 
 /** How far a channel is filled, and its last gap, which closes when the audio was merely late. */
@@ -25,6 +27,7 @@ interface Track {
 export class StereoWindow {
   readonly #samples: Int16Array;
   readonly #jitter: number;
+  readonly #ahead: number;
   readonly #tracks: readonly [Track, Track] = [
     { end: 0, gapFrom: 0, gapTo: 0 },
     { end: 0, gapFrom: 0, gapTo: 0 },
@@ -37,6 +40,7 @@ export class StereoWindow {
     this.#length = Math.round(rate * seconds);
     this.#samples = new Int16Array(this.#length * CHANNELS);
     this.#jitter = Math.round((rate * JITTER_MS) / MS_PER_SECOND);
+    this.#ahead = Math.round((rate * AHEAD_MS) / MS_PER_SECOND);
   }
 
   /** First position of the window. */
@@ -51,7 +55,8 @@ export class StereoWindow {
       track.gapFrom = Math.max(track.end, this.#begin);
       track.gapTo = at;
       track.end = at;
-    } else if (track.end - at > this.#jitter) this.#closeGap(channel, track, track.end - at);
+    } else if (track.end - at > (track.gapTo > track.gapFrom ? this.#ahead : this.#jitter))
+      this.#closeGap(channel, track, track.end - at);
     // a channel that is still ahead of its time loses the excess, or its delay would grow
     const excess = Math.max(0, track.end - at - this.#jitter);
     this.#write(channel, excess === 0 ? pcm : pcm.subarray(excess), track.end);

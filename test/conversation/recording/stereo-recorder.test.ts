@@ -165,6 +165,20 @@ describe("a recorded conversation", () => {
     );
   });
 
+  test.each([80, 100, 120, 200, 400])(
+    "frames that come %d ms late at once leave no hole in what was said",
+    async (ms) => {
+      const [from, frames] = [100, ms / FRAME_MS];
+      const wav = await record(`late-${ms}.wav`, 300, (recorder, i, now) => {
+        if (i >= from && i < from + frames) return;
+        const waited = i === from + frames ? frames : 0;
+        for (let n = i - waited; n <= i; n++) recorder.heard(tone(440, n * FRAME, FRAME), now - FRAME_MS);
+      });
+      const around = wav.left.subarray((from - 50) * FRAME, (from + 50) * FRAME);
+      expect(likeness(around, tone(440, (from - 50) * FRAME, 100 * FRAME))).toBeGreaterThan(0.97);
+    },
+  );
+
   test("cleared audio is not in it; our audio may be reported late, far too late audio is left out", async () => {
     const wav = await record("clear.wav", 300, (recorder, i, now) => {
       if (i === 149)
