@@ -39,9 +39,12 @@ describe("the process may open no more files and sockets", () => {
       const first = await pusher.insistAll(Array.from({ length: 6 }, (_, i) => callee(i, "16")));
       await until(
         "live conversations",
-        async () =>
-          (await gather(product)).calls.filter((c) => c.answered_at !== null && c.ended_at === null).length >= 3 ||
-          undefined,
+        async () => {
+          // one that rings still would be answered into the want of sockets: its carrier can't ask what to do, and ends it
+          const answered = (await gather(product)).calls.filter((c) => c.answered_at !== null);
+          const live = answered.filter((c) => c.ended_at === null);
+          return (answered.length === first.length && live.length >= 3) || undefined;
+        },
         TEST_MS,
         50,
       );
@@ -65,7 +68,9 @@ describe("the process may open no more files and sockets", () => {
       const { leads } = await invariants(product, [], { quietMs: QUIET_MS });
       expect(product.deaths("services")).toBe(0);
       expect(product.log.filter((l) => l.level === "death")).toEqual([]);
-      for (const id of [...first, later[0]]) expect(leads.find((l) => l._id === id)?.outcome).toBe("confirmed");
+      const others = leads.filter((l) => [...first, later[0]].includes(l._id) && l.outcome !== "confirmed");
+      // with what the log says of them
+      expect(others.map(({ _id, outcome }) => [outcome, product.log.filter((l) => l["lead_id"] === _id)])).toEqual([]);
     },
     TEST_MS,
   );
