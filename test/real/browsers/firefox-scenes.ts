@@ -5,7 +5,7 @@ import { startFirefox } from "../../../local/real/browser/firefox.ts";
 import { BROWSER_RATE, PLAIN_MICROPHONE } from "../../../local/real/browser/page.ts";
 import { hasSoundCard, startSoundCard } from "../../../local/real/browser/sound-card.ts";
 import { decodeSpeech, encodeSpeech } from "../../../local/speech/modem.ts";
-import { agentOf, customerOf, hasSaid, transcriptOf } from "../../fixtures/product/audio-transcripts.ts";
+import { agentOf, customerOf, hasSaid, isHeardIn, transcriptOf } from "../../fixtures/product/audio-transcripts.ts";
 import { sayUntil, shows, WAIT_MS, type Lane } from "./lane.ts";
 import type { Scene } from "./scene.ts";
 
@@ -77,7 +77,7 @@ async function withoutLoudspeaker(lane: Lane): Promise<string> {
     await page.click("#start");
     await shows(page, "#words", QUESTION);
     const words = async (): Promise<true | undefined> =>
-      hasSaid(decodeSpeech(card.heard(), BROWSER_RATE), QUESTION) || undefined;
+      isHeardIn(decodeSpeech(card.heard(), BROWSER_RATE), QUESTION) || undefined;
     await until("the question to be heard", words, WAIT_MS, POLL_MS);
     await page.click("#end");
     await shows(page, "#status", "You have ended the conversation.");
@@ -92,5 +92,5 @@ async function withoutLoudspeaker(lane: Lane): Promise<string> {
 /** The page in another browser, on a sound card that is heard and spoken to from outside. */
 export const FIREFOX_SCENES: readonly Scene[] = [
   { name: "Firefox: a whole conversation", isShort: false, alone: true, run: needing(held) },
-  { name: "Firefox without a loudspeaker", isShort: false, run: needing(withoutLoudspeaker) },
+  { name: "Firefox without a loudspeaker", isShort: false, alone: true, run: needing(withoutLoudspeaker) },
 ];
