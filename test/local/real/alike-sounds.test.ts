@@ -17,6 +17,8 @@ const joined = (...parts: Int16Array[]): Int16Array => Int16Array.from(parts.fla
 
 test("a sound is found where it was said, a little quieter too", () => {
   expect(shareFound(SAID, joined(SILENCE, SAID, SILENCE), RATE)).toBe(1);
+  expect(shareFound(joined(SILENCE, SAID, SILENCE), joined(SILENCE, SAID), RATE)).toBeGreaterThan(0.75);
+  expect(shareFound(SILENCE, SAID, RATE)).toBe(0);
   expect(
     shareFound(
       SAID,
@@ -27,6 +29,8 @@ test("a sound is found where it was said, a little quieter too", () => {
       RATE,
     ),
   ).toBe(1);
+  // a few samples less between two pieces
+  expect(shareFound(SAID, joined(SILENCE, SAID.subarray(0, 800), SAID.subarray(806)), RATE)).toBe(1);
 });
 test("a hole in it costs the piece that it is in; what is another sound, in another order, or missing is not found", () => {
   const [head, tail] = [SAID.subarray(0, 1000), SAID.subarray(1000)];
