@@ -34,9 +34,9 @@ const gateway = {
       since: IsoTime,
       taken: Type.Boolean(),
     }),
-    /** From each gateway to the others, every second: what tenants used of their allowances there, in units (docs/api.md). Counted once; never sent again. */
     /** Something changed in the room of a session, as its server says: a hint for the conversation that has it. */
     "room.changed": Type.Object({ call_ref: CallRef }),
+    /** From each gateway to the others, every second: what tenants used of their allowances there, in units (docs/api.md). Counted once; never sent again. */
     "allowance.spent": Type.Object({
       gateway: Id,
       spent: Type.Array(Type.Object({ tenant: UpTo(100), units: Type.Integer({ minimum: 1 }) }), { maxItems: 500 }),
