@@ -4,13 +4,15 @@ import { HOUR_MINUTE, NOT_BLANK, READERS_KEYWORDS, type TSchema } from "./contra
 import { boundedIssues, type ValidationIssue } from "./errors.ts";
 import { jsonBytes } from "./json.ts";
 
-/** The ajv of the contracts: all issues at once, no coercion, defaults filled in, formats checked. */
+/** The ajv of the contracts: all issues at once, no coercion, defaults filled in, formats checked. That they are schemas is tested, not asked by every process that starts. */
 const ajv = new Ajv2020({
   allErrors: true,
   coerceTypes: false,
   useDefaults: true,
   strict: true,
   allowUnionTypes: true,
+  meta: false,
+  validateSchema: false,
 });
 formats.default(ajv);
 ajv.addVocabulary([...READERS_KEYWORDS]);

@@ -112,11 +112,13 @@ const operators =
       );
   };
 
+/** Made at the first request, and kept: a gateway starts without waiting for them. */
 function documentation(base: string): Record<string, Handler> {
-  const document = JSON.stringify(openApi(ROUTES, API_VERSION));
-  const page = docsPage(ROUTES, API_VERSION, base);
+  let document: string | undefined;
+  let page: string | undefined;
   return {
     ...withHead("/openapi.json", async ({ res }) => {
+      document ??= JSON.stringify(openApi(ROUTES, API_VERSION));
       answerText(
         res,
         200,
@@ -125,6 +127,7 @@ function documentation(base: string): Record<string, Handler> {
       );
     }),
     ...withHead("/docs", async ({ res }) => {
+      page ??= docsPage(ROUTES, API_VERSION, base);
       answerText(
         res,
         200,

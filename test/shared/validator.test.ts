@@ -1,3 +1,4 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { Type } from "typebox";
 import { HOUR_MINUTE } from "../../shared/contracts/define.ts";
 import { contracts } from "../../shared/contracts/index.ts";
@@ -7,6 +8,19 @@ describe("schemas are compiled at the first check, so that a service starts with
   test("a schema that cannot be compiled is found when it is used, not when the service is made", () => {
     const check = issueChecker(Type.String({ format: "no such format" }));
     expect(() => check("text")).toThrow('unknown format "no such format"');
+  });
+
+  const meta = new Ajv2020({ strict: false });
+  const schemas = Object.entries(contracts).flatMap(([service, { actions, events }]) => [
+    ...Object.entries(actions).flatMap(([name, { params, result }]): [string, object][] => [
+      [`params of ${service}.${name}`, params],
+      [`result of ${service}.${name}`, result],
+    ]),
+    ...Object.entries(events).map(([name, schema]): [string, object] => [`event ${name}`, schema]),
+  ]);
+
+  test.each(schemas)("%s is a JSON Schema of draft 2020-12", (_name, schema) => {
+    expect([meta.validateSchema(schema), meta.errorsText()]).toEqual([true, "No errors"]);
   });
 
   const actions = Object.entries(contracts).flatMap(([service, { actions }]) =>
