@@ -16,6 +16,7 @@ import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import { startTimer } from "../../../shared/time/timer.ts";
 import { CLIENT_IDENTITY, DATA_TOPIC, SPEAK_METHOD, type StayNews, type StayOrder } from "./room-messages.ts";
 import { AskedUtterances, refusedUtterance } from "./asked-utterances.ts";
+import { spareSound } from "./room-events.ts";
 import { RoomPlayout } from "./room-playout.ts";
 
 /** Samples a second, both ways; LiveKit resamples. */
@@ -60,6 +61,7 @@ export class AgentRoom {
   constructor(clock: Clock, tell: (news: StayNews) => void) {
     this.#clock = clock;
     this.#tell = tell;
+    spareSound(this.#room);
     this.#asked = new AskedUtterances(clock, (text) => tell({ kind: "text", text }));
     this.#playout = new RoomPlayout({
       capture: (pcm) => {

@@ -4,6 +4,11 @@ import type { RoomNews } from "./room-messages.ts";
 import type { StartRoomProcess } from "./room-workers.ts";
 
 const PROGRAM = fileURLToPath(new URL("./room-program.ts", import.meta.url));
+/**
+ * Options of V8, as a process of conversations has them (docs/performance.md): one helper thread in place of four, which would take the processor from the rooms while garbage is marked, and more
+ * room for young objects, as each event of the native library is a few.
+ */
+const V8 = ["--v8-pool-size=1", "--max-semi-space-size=32"];
 /** Orders that wait for a process; sound beyond is dropped: it would be late. */
 const MAX_UNSENT = 2000;
 
@@ -13,7 +18,7 @@ const MAX_UNSENT = 2000;
 export const startRoomProcess: StartRoomProcess = ({ news, exited }) => {
   const child = fork(PROGRAM, [], {
     serialization: "advanced",
-    execArgv: [],
+    execArgv: V8,
     env: { NODE_ENV: "production" },
     stdio: ["ignore", "ignore", "ignore", "ipc"],
   });

@@ -3,6 +3,7 @@ import { AudioStream, Room } from "@livekit/rtc-node";
 import { microphoneIn, ROOM_RATE } from "../../../harness/sessions/room-client.ts";
 import type { SessionAccess } from "../../../harness/sessions/session-port.ts";
 import { isRecord, recordIn } from "../../../../shared/json.ts";
+import { spareSound } from "../../../../services/conversation/rooms/room-events.ts";
 import { mediaOf, soundOf, UNHEARD, type StreamSocket } from "./session-sound.ts";
 
 const FRAME_MS = 20;
@@ -50,6 +51,7 @@ class RoomStream extends EventEmitter implements StreamSocket {
 /** Joins a session's room. */
 export async function roomStream(access: SessionAccess, listens: boolean): Promise<StreamSocket> {
   const room = new Room();
+  spareSound(room);
   let stream: RoomStream | null = null;
   room.on("trackSubscribed", (track) => {
     void (async () => {
