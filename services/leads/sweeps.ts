@@ -6,7 +6,6 @@ import { tellOwedCallEnds } from "./attempts/owed-call-ends.ts";
 import type { LeadDeps } from "./deps.ts";
 import type { ErasurePart } from "./erasure/erasure-part.ts";
 import type { EventPart } from "./events/event-part.ts";
-import { FORWARD_GAP_MS } from "./events/jet-stream.ts";
 import { PUBLISH_GAP_MS } from "./events/publisher.ts";
 import { enqueueOwedEvents } from "./owed-events.ts";
 import { wakeParked } from "./parked-leads.ts";
@@ -58,7 +57,8 @@ export function startSweeps(
     events: start("events", () => publisher.pass(), PUBLISH_GAP_MS),
     erasures: start("erasures", () => erasures.pass(deps)),
     retention: start("retention", () => retention.pass(deps)),
-    forwarder: forwarder && start("jetstream", () => forwarder.pass(), FORWARD_GAP_MS),
+    // no gap of its own: what it is woken by comes at those of the publisher
+    forwarder: forwarder && start("jetstream", () => forwarder.pass()),
   };
   start("lost leases", () => recoverExpiredLeases(deps));
   start("sessions", () => expireUnjoined(deps));

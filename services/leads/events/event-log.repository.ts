@@ -2,7 +2,9 @@ import type { Model } from "mongoose";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { appendEach } from "../../../shared/database/write-batches.ts";
 import { withoutNumber } from "../../../shared/privacy/erased-text.ts";
+import { systemClock, type Clock } from "../../../shared/time/clock.ts";
 import { MAX_SHEET_EVENTS, type LogEntry, type LogSheet } from "./event-log.model.ts";
+import { logTail, type Recent } from "./log-tail.ts";
 
 /** Reads and writes of the log of events. */
 export interface EventLog {
@@ -19,6 +21,8 @@ export interface EventLog {
   append(entries: readonly LogEntry[]): Promise<boolean>;
   /** Entries behind `after`, up to `to`, in the order of their positions. */
   between(scope: Scope, after: number, to: number, limit: number): Promise<LogEntry[]>;
+  /** The same, up to a position that is said, of what this process wrote a moment ago; null: it is to be read. */
+  recent(scope: Scope, after: number, limit: number): Recent | null;
   /** Events of a lead behind a number, in order; `last`: the number of its last event, so that no more is read than may be there. */
   ofLead(lead_id: string, after: number, limit: number, last: number): Promise<LogEntry[]>;
   /** Takes a number, which is masked, from the events of a lead; how many had one. */
@@ -123,8 +127,32 @@ function byPosition(model: Model<LogSheet>): Pick<EventLog, "last" | "first" | "
 }
 
 /** The log over its model. */
-export const eventLog = (model: Model<LogSheet>): EventLog => ({
-  ...byPosition(model),
+export function eventLog(model: Model<LogSheet>, clock: Pick<Clock, "monotonicMs"> = systemClock): EventLog {
+  const tail = logTail(clock);
+  return {
+    ...byPosition(model),
+    ...ofSubjects(model),
+    recent: (scope, after, limit) => tail.behind(scope, after, limit),
+    async append(entries) {
+      const done = await appendEach(model, sheetsOf(entries));
+      if (done) tail.add(entries);
+      return done;
+    },
+    async erase(lead_id, e164) {
+      tail.forget();
+      let erased = 0;
+      for (const sheet of await model.find({ lead_ids: lead_id }).lean<LogSheet[]>()) {
+        const { set, n } = withoutPerson(sheet, lead_id, e164);
+        if (n > 0) await model.updateOne({ _id: sheet._id }, { $set: set });
+        erased += n;
+      }
+      return erased;
+    },
+  };
+}
+
+/** Reads by subject. */
+const ofSubjects = (model: Model<LogSheet>): Pick<EventLog, "known" | "ofLead"> => ({
   async known(lead_ids) {
     const sheets = await model
       .find({ lead_ids: { $in: [...lead_ids] } }, { "events.subject": 1, "events.seq": 1 })
@@ -135,7 +163,6 @@ export const eventLog = (model: Model<LogSheet>): EventLog => ({
       if (asked.has(subject)) known.set(subject, Math.max(seq, known.get(subject) ?? 0));
     return known;
   },
-  append: (entries) => appendEach(model, sheetsOf(entries)),
   async ofLead(lead_id, after, limit, last) {
     // each sheet has one of its events at least: those behind `after` are on so many last ones, and on so many first ones
     const [behind, upTo] = [last - after, after + limit];
@@ -148,14 +175,5 @@ export const eventLog = (model: Model<LogSheet>): EventLog => ({
       .lean<LogSheet[]>();
     const entries = sheets.flatMap(entriesOf).filter(({ subject, seq }) => subject === lead_id && seq > after);
     return entries.sort((a, b) => a.seq - b.seq).slice(0, limit);
-  },
-  async erase(lead_id, e164) {
-    let erased = 0;
-    for (const sheet of await model.find({ lead_ids: lead_id }).lean<LogSheet[]>()) {
-      const { set, n } = withoutPerson(sheet, lead_id, e164);
-      if (n > 0) await model.updateOne({ _id: sheet._id }, { $set: set });
-      erased += n;
-    }
-    return erased;
   },
 });

@@ -42,7 +42,7 @@ export interface EventPart {
 /** The log of events with its publisher, over the collection of leads. */
 export function eventPart(service: ServiceDeps, model: Model<LeadDoc>): EventPart {
   const store = service.store();
-  const events = eventLog(store.model("lead_events", logSheetSchema));
+  const events = eventLog(store.model("lead_events", logSheetSchema), service.clock);
   const cursors = eventCursors(store.model("event_cursors", eventCursorSchema));
   const forwarder =
     service.env.CALLAGENT_EVENTS === "jetstream" ? createForwarder({ ...service, events, cursors }) : null;

@@ -5,6 +5,7 @@ import { fail } from "../../../shared/errors.ts";
 import { leadFor } from "../lists/lead-queries.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
 import type { EventLog } from "./event-log.repository.ts";
+import type { Recent } from "./log-tail.ts";
 import { toCloudEvent } from "./published-event.ts";
 
 /** What reading events needs. */
@@ -57,12 +58,8 @@ export async function eventsOf(
   };
 }
 
-/** Events of a scope behind a position. What is given ends where the log ended before it was read, so that nothing is passed over. */
-async function page(events: EventLog, scope: Scope, after: number | null, limit: number): Promise<Page> {
-  const last = await events.last();
-  if (after === null || after >= last)
-    return { events: [], next: Math.max(after ?? 0, last), more: false, expired: false };
-  const [found, first] = await Promise.all([events.between(scope, after, last, limit + 1), events.first()]);
+/** A page of what was found behind `after`, where one entry more than `limit` was sought. `first`: the first position that is kept. */
+function pageOf({ found, last }: Recent, after: number, limit: number, first: number | null): Page {
   const all = found.slice(0, limit).map((entry) => ({ position: entry.position, event: toCloudEvent(entry) }));
   const shown = fitting(all);
   const more = found.length > shown.length;
@@ -72,6 +69,17 @@ async function page(events: EventLog, scope: Scope, after: number | null, limit:
     more,
     expired: first !== null && first > after + 1,
   };
+}
+
+/** Events of a scope behind a position. What is given ends where the log ended before it was read, so that nothing is passed over. */
+async function page(events: EventLog, scope: Scope, after: number | null, limit: number): Promise<Page> {
+  const recent = after === null ? null : events.recent(scope, after, limit + 1);
+  if (after !== null && recent !== null) return pageOf(recent, after, limit, null);
+  const last = await events.last();
+  if (after === null || after >= last)
+    return { events: [], next: Math.max(after ?? 0, last), more: false, expired: false };
+  const [found, first] = await Promise.all([events.between(scope, after, last, limit + 1), events.first()]);
+  return pageOf({ found, last }, after, limit, first);
 }
 
 /** GET /events: of the asker's scope. VALIDATION_FAILED. */

@@ -31,8 +31,6 @@ import { toCloudEvent } from "./published-event.ts";
 
 /** Events that are passed on in one pass. */
 const BATCH = 200;
-/** Passes begin at least this far apart. */
-export const FORWARD_GAP_MS = 20;
 /** A server that does not answer within this is asked again at the next pass. */
 const ANSWER_MS = 5000;
 /** The server knows the ids of the messages of so long, and takes none of them twice. */
@@ -186,7 +184,9 @@ export function createForwarder(deps: ForwarderDeps): Forwarder {
 
   async function forward(at: Open): Promise<boolean> {
     const after = at.position ?? owner.position();
-    const found = await events.between(WHOLE_SCOPE, after, Number.MAX_SAFE_INTEGER, BATCH);
+    const found =
+      events.recent(WHOLE_SCOPE, after, BATCH)?.found ??
+      (await events.between(WHOLE_SCOPE, after, Number.MAX_SAFE_INTEGER, BATCH));
     await Promise.all(found.map((entry, i) => send(at, entry, at.sequence + i)));
     const last = found.at(-1);
     if (last === undefined) return false;

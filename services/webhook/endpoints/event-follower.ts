@@ -22,6 +22,9 @@ export interface FollowerDeps extends Pick<ServiceDeps, "bus" | "log"> {
  * for events.
  */
 export function eventFollower({ bus, log, cursor, endpoints, accept }: FollowerDeps): () => Promise<boolean> {
+  /** Somebody heard of the last events, so that it is not asked whether there is an endpoint; where it has gone since, one page is read in vain. */
+  let anyHeard = false;
+
   /** Where to go on: not before the first endpoint that there is was made. */
   function start(first: number): number {
     if (cursor.position() < first) cursor.moveTo(first);
@@ -29,7 +32,7 @@ export function eventFollower({ bus, log, cursor, endpoints, accept }: FollowerD
   }
 
   return async () => {
-    const first = await endpoints.firstPosition();
+    const first = anyHeard ? cursor.position() : await endpoints.firstPosition();
     if (first === null || !(await cursor.has())) return false;
     const after = start(first);
     const page = await bus.call("leads.eventsAfter", { after, limit: BATCH });
@@ -40,6 +43,7 @@ export function eventFollower({ bus, log, cursor, endpoints, accept }: FollowerD
       );
     const resellers = [...new Set(page.events.flatMap(({ event }) => event.reseller ?? []))];
     const hearing: EndpointDoc[] = resellers.length === 0 ? [] : await endpoints.ofResellers(resellers);
+    if (page.events.length > 0) anyHeard = hearing.length > 0;
     const told = page.events.flatMap(({ position, event }) =>
       hearersOf(event, position, hearing).map((endpoint) => ({ endpoint, event, isOfLog: true })),
     );

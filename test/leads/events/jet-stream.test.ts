@@ -175,6 +175,7 @@ test("one that wakes up after another has taken its place puts nothing into the 
     silent: true,
     events: {
       ...log,
+      recent: () => null,
       async between(...asked) {
         const found = await log.between(...asked);
         await clock.advance(LEASE_MS + 1);
