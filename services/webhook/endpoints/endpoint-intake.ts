@@ -6,15 +6,7 @@ import type { DeliveryDoc, EndpointPart } from "../deliveries/deliveries.model.t
 import { LEASE_MS, type DeliverySender } from "../deliveries/delivery-sender.ts";
 import { hostOf } from "../deliveries/event-intake.ts";
 import type { HostSlots } from "../hosts/host-slots.ts";
-import {
-  anyGivenUp,
-  chainOf,
-  heldUntil,
-  LOOK_AGAIN_MS,
-  lostSince,
-  waitsFor,
-  type Undelivered,
-} from "../rules/chain-admission.ts";
+import { anyGivenUp, chainOf, heldUntil, lostSince, waitsFor, type Undelivered } from "../rules/chain-admission.ts";
 import { newDelivery } from "../rules/delivery-state-machine.ts";
 import { receiverOf } from "../rules/receiver.ts";
 import type { EndpointDeliveries } from "./endpoint-deliveries.repository.ts";
@@ -123,7 +115,8 @@ export async function acceptForEndpoints(
       url,
       body: bodyOf(event),
       ...newDelivery(slot ? plusMs(now, LEASE_MS) : null, now),
-      ...(follows ? { next_try_at: plusMs(now, LOOK_AGAIN_MS) } : {}),
+      // the end of the one before it has it sent
+      ...(follows ? { next_try_at: plusMs(now, LEASE_MS) } : {}),
       ...(held ? { next_try_at: heldUntil(now) } : {}),
       endpoint: { ...part, lost, ...(held ? { held: true } : {}) },
       expires_at: plusSeconds(now, KEPT_SECONDS),

@@ -15,10 +15,8 @@ export const chainOf = (endpoint_id: string, subject: string): string => `${endp
 
 /** The longest that an event of a chain waits for those before it and for a paused endpoint. */
 export const LONGEST_WAIT_MS = 7 * 86_400 * MS_PER_SECOND;
-/** How soon an event looks again whether the one before it, which is being sent, is over. The end of that one has it sent at once; this is for where a process died between. */
-export const LOOK_AGAIN_MS = 1000;
-/** One whose next try is that near may be under way. */
-const UNDER_WAY_MS = 30 * MS_PER_SECOND;
+/** How soon an event looks again, at the soonest, whether the one that it waits for is over. */
+const LOOK_AGAIN_MS = 1000;
 /** How soon an event of a paused endpoint looks again; resuming has it sent at once. */
 const HELD_MS = 3_600_000;
 
@@ -55,11 +53,14 @@ export const lostSince = (
 
 const asSeen = ({ _id, next_try_at }: Linked): Record<string, unknown> => ({ _id, state: "pending", next_try_at });
 
-/** pending -> later, behind the one that it waits for. */
+/**
+ * pending -> later, behind the one that it waits for, whose end has it sent at once: it looks again when that one is tried next or its lease ends, for where a process died
+ * between. Not sooner: of a receiver that has thousands of events waiting, the passes would read nothing but those, again and again, and what may be sent would stand behind them.
+ */
 export function waitBehind(d: Linked, { next_try_at }: Undelivered, now: Date): DeliveryTransition {
   const soon = plusMs(now, LOOK_AGAIN_MS);
-  const planned = next_try_at !== undefined && next_try_at.getTime() - now.getTime() > UNDER_WAY_MS;
-  return { filter: asSeen(d), update: { $set: { next_try_at: planned ? next_try_at : soon } } };
+  const then = next_try_at !== undefined && next_try_at > soon ? next_try_at : soon;
+  return { filter: asSeen(d), update: { $set: { next_try_at: then } } };
 }
 
 /** When what a paused endpoint holds looks again. */

@@ -150,3 +150,20 @@ test("where nothing is behind it, no slot stays taken", async () => {
   expect(hosts.acquire(receiverOf(first))).not.toBeNull();
   expect(nudges).toBe(0);
 });
+
+test("what waits behind another one is not read again before that is tried next, however much waits: what may be sent stands before it", async () => {
+  const lease = new Date(clock.now().getTime() + 20_000);
+  await written(1, { next_try_at: lease, try_count: 1 });
+  const waiting = [await written(2), await written(3)];
+  expect(await order.admit(waiting)).toEqual([]);
+  await clock.advance(5000);
+  const other = await written(1, { _id: "msg_other" }, { event_id: "m.1" });
+  await deliveries.write([
+    { filter: { _id: "msg_other" }, update: { $set: { "endpoint.chain": chainOf(endpoint_id, "m") } } },
+  ]);
+  const due = () => deliveries.dueOf(receiver, clock.now(), 10);
+  expect((await due()).map(({ _id }) => _id)).toEqual([other._id]);
+  // whoever sent the first one died: it is due again, and those behind it look where it is
+  await clock.advance(15_000);
+  expect((await due()).map(({ _id }) => _id).sort()).toEqual(["msg_1", "msg_2", "msg_3", "msg_other"]);
+});
