@@ -13,7 +13,7 @@ import {
   UpTo,
 } from "./define.ts";
 import { CARRIER_PARTIES, HANG_UP_REASONS, MEDIA_ENDS } from "../hangup-source.ts";
-import { AttemptFacts, CARRIER_ENDS, HangupSource } from "./records/attempt.ts";
+import { AttemptFacts, CARRIER_ENDS, HangupSource, PlacedCall } from "./records/attempt.ts";
 import { CalleeCap } from "./merchants.ts";
 import { MAX_TRANSFER_NUMBERS, ProviderEnum, VoicemailActionEnum } from "./records/configuration.ts";
 import { EngineEnum } from "./records/models.ts";
@@ -164,8 +164,7 @@ export const dialer = {
   name: "dialer",
   actions: {
     /** Accepts orders and answers at once, for each whether it was accepted; the attempts run on. One refused for lack of room stays with the caller.
-     *  Where the request itself fails after it was sent (no answer in time, the node gone), its result is unknown: the caller must release
-     *  nothing, the leads' leases decide. */
+     *  Where the request itself fails after it was sent (no answer in time, the node gone), its result is unknown: the caller must release nothing, the leads' leases decide. */
     dialMany: action(
       Strict({ orders: Type.Array(DialJob, { minItems: 1, maxItems: 500 }) }),
       Type.Object({ taken: Type.Array(Type.Boolean(), { maxItems: 500 }) }),
@@ -190,7 +189,7 @@ export const dialer = {
       Type.Object({ valid: Type.Boolean() }),
     ),
     /** The fence at answer: a conversation node reports that media joined and takes the lease. go false: hang up, the attempt is over. `machine`,
-     *  `beep`: the AMD result so far; later results come by conversation.stop. `tells_beep`: the carrier reports the end of a voicemail greeting. */
+     *  `beep`: the AMD result so far; later results come by conversation.stop. `tells_beep`: the carrier reports the end of a voicemail greeting. `placed`: the call, of which its lead may not have been told. */
     joined: action(
       Strict({ call_ref: CallRef, node_id: Text(200) }),
       Type.Object({
@@ -200,6 +199,7 @@ export const dialer = {
         machine: Type.Boolean(),
         beep: Type.Boolean(),
         tells_beep: Type.Boolean(),
+        placed: Type.Optional(PlacedCall),
       }),
     ),
     /** Ends the carrier's call if it still lives; idempotent. `reason`: why, absent: it is asked for. `media`: the carrier's side of the media had ended before; then the answer says what is known of the call's end, which is waited for where the carrier names who ended a call. */

@@ -1,6 +1,6 @@
 import { action, described, E164, Id, IsoTime, Json, Nullable, Strict, Text, Type, UpTo, Uuid } from "./define.ts";
 import { eventActions, MAX_LEADS_OWED, MAX_RESELLERS_TOLD } from "./events/event-actions.ts";
-import { AttemptFacts } from "./records/attempt.ts";
+import { AttemptFacts, PlacedCall } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
 import { RECORDING_PLACES } from "./records/recording-states.ts";
 import { erasureList, newErasure, oneErasure } from "./requests/erasures.ts";
@@ -200,9 +200,17 @@ export const leads = {
       }),
       Done,
     ),
-    /** Internal: answers where the database does (STORE_UNAVAILABLE), with the deployment's time and how far the database's clock is ahead, while that is held off. `extend` renews the lease; done false: the lease is lost, stop; `outcome`: the lead's. `answered`: the asker's conversation begins. */
+    /** Internal: answers where the database does (STORE_UNAVAILABLE), with the deployment's time and how far the database's clock is ahead, while that is held off. `extend` renews the lease; done false: the lease is lost, stop; `outcome`: the lead's. `answered`: the asker's conversation begins; `placed`: in the call that the lead may not have been told of. */
     reachable: action(Strict({}), Reached, { since: "0.3.0" }),
-    extend: action(Strict({ ...AttemptLease, lease_seconds: Lease, answered: Type.Optional(Type.Boolean()) }), Renewed),
+    extend: action(
+      Strict({
+        ...AttemptLease,
+        lease_seconds: Lease,
+        answered: Type.Optional(Type.Boolean()),
+        placed: Type.Optional(PlacedCall),
+      }),
+      Renewed,
+    ),
     /** Internal: releases a lead whose attempt provably rang nowhere; the attempt is not spent. `fault`: a technical fault with this code was the cause; the lead comes back after a pause that grows with the faults in a row, not at `due_at`, and is parked after several of them. */
     release: action(
       Strict({
@@ -215,9 +223,14 @@ export const leads = {
       }),
       Done,
     ),
-    /** Internal: ends the attempt; decides RETRY or FINISHED once (services/leads/rules/settlement.ts). `end_call`: the end of its call is owed. */
+    /** Internal: ends the attempt; decides RETRY or FINISHED once (services/leads/rules/settlement.ts). `end_call`: the end of its call is owed. `placed`: the call, which the lead may not have been told of. */
     settle: action(
-      Strict({ ...AttemptLease, facts: AttemptFacts, end_call: Type.Optional(Type.Boolean()) }),
+      Strict({
+        ...AttemptLease,
+        facts: AttemptFacts,
+        end_call: Type.Optional(Type.Boolean()),
+        placed: Type.Optional(PlacedCall),
+      }),
       Type.Object({
         done: Type.Boolean(),
         status: Nullable(LeadStatusEnum),

@@ -1,5 +1,5 @@
 import { exponentialMs } from "../../../shared/time/backoff.ts";
-import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import type { ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import { codeOf, isOutOfReach, type ErrorCode } from "../../../shared/errors.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
@@ -18,6 +18,8 @@ export interface AttemptLeaseDeps extends Pick<ServiceDeps, "bus" | "clock" | "l
   lead_id: string;
   claim_no: number;
   lease_seconds: number;
+  /** The call, of which its lead may not have been told; absent: it has no carrier. */
+  placed?: ParamsOf<"leads.extend">["placed"] | undefined;
   /** Aborted when this process shuts down: from then on only the lease counts. */
   leaving: AbortSignal;
   /** The lease went to another process. */
@@ -25,10 +27,10 @@ export interface AttemptLeaseDeps extends Pick<ServiceDeps, "bus" | "clock" | "l
 }
 
 /** Asks for another lease; until that was answered, with word that the conversation has begun. */
-function renewal({ bus, lead_id, claim_no, lease_seconds }: AttemptLeaseDeps): () => Promise<boolean> {
+function renewal({ bus, lead_id, claim_no, lease_seconds, placed }: AttemptLeaseDeps): () => Promise<boolean> {
   let told = false;
   return async () => {
-    const begins = told ? {} : { answered: true };
+    const begins = told ? {} : { answered: true, ...(placed && { placed }) };
     const { done } = await bus.call("leads.extend", { lead_id, claim_no, lease_seconds, ...begins });
     told = true;
     return done;

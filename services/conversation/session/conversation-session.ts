@@ -1,5 +1,5 @@
 import { sessionFigures } from "../figures.ts";
-import type { ServiceDeps } from "../../../shared/bus/bus.ts";
+import type { ResultOf, ServiceDeps } from "../../../shared/bus/bus.ts";
 import { DEFAULT_LISTENING } from "../../../shared/contracts/records/listening-settings.ts";
 import type { TemplateRecord } from "../../../shared/contracts/records/template.ts";
 import type { MediaEnd } from "../../../shared/hangup-source.ts";
@@ -88,6 +88,8 @@ export interface AnsweredCall {
   voicemail: boolean;
   beep: boolean;
   signals_beep: boolean;
+  /** The call, of which its lead may not have been told. */
+  placed?: ResultOf<"dialer.joined">["placed"] | undefined;
 }
 
 /** A live conversation: runs the dialogue on its pipeline, keeps the lease alive, settles exactly once. This process must own the attempt's lease. */
@@ -144,13 +146,8 @@ export class ConversationSession {
     });
     const { bus, clock, env, web } = deps;
     this.#turns = turnRecord({ ...deps, log: this.#log, over: this.#loop.ended, lead_id, claim_no }, env.EVENTS_TURNS);
-    this.#external = externalEffects({
-      bus,
-      web,
-      log: this.#log,
-      doc,
-      dispatch: (event) => this.#loop.dispatch(event),
-    });
+    const dispatch = (event: DialogueEvent): void => this.#loop.dispatch(event);
+    this.#external = externalEffects({ bus, web, log: this.#log, doc, dispatch });
     this.#lease = holdAttemptLease({
       bus,
       clock,
@@ -158,6 +155,7 @@ export class ConversationSession {
       lead_id,
       claim_no,
       lease_seconds: env.LEASE_SECONDS,
+      placed: answered.placed,
       leaving: deps.leaving,
       onLost: () => {
         this.#leaseLost = true;

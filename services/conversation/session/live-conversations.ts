@@ -128,6 +128,7 @@ const answeredCall = (joined: ResultOf<"dialer.joined">, clock: ServiceDeps["clo
   voicemail: joined.machine,
   beep: joined.beep,
   signals_beep: joined.tells_beep,
+  placed: joined.placed,
 });
 
 /** The conversations of a process, by their call_ref. */

@@ -7,6 +7,7 @@ import { factsOf } from "./call-facts.ts";
 import { afterCall } from "../recordings/expect-recording.ts";
 import { settleSpend } from "../spend/spend-settlement.ts";
 import { logCall } from "./call-log.ts";
+import { placedOf } from "./tell-placed.ts";
 import type { DialerParts } from "../deps.ts";
 
 const attemptOf = ({ lead_id, claim_no }: CallDoc) => ({ lead_id, claim_no });
@@ -45,7 +46,8 @@ async function settleLead(deps: DialerParts, call: CallDoc): Promise<void> {
     return;
   }
   if (call.holder === undefined) {
-    await deps.bus.call("leads.settle", { ...baton, facts: factsOf(call, null) });
+    const placed = placedOf(call);
+    await deps.bus.call("leads.settle", { ...baton, facts: factsOf(call, null), ...(placed && { placed }) });
     return;
   }
   await signalConversation(deps, call, "carrier_ended");

@@ -17,6 +17,7 @@ import type { CallHandle, CarrierCall, CarrierPort } from "../carriers/carrier-p
 import { closeCall, finishCall } from "./close-call.ts";
 import { pollPrice } from "../billing/charge.ts";
 import { hangUpAtCarrier, endCall } from "./call-control.ts";
+import { tellPlaced } from "./tell-placed.ts";
 import { applyProgress, tellRinging, tellsOfRinging } from "../callbacks/apply-callback.ts";
 import {
   dueAfterJoin,
@@ -92,6 +93,7 @@ async function findUnnamed(deps: DialerParts, call: CallDoc, carrier: CarrierPor
     );
     await deps.calls.apply(ownLease(call._id, deps.nodeId));
     await applySeen(deps, call, ours);
+    deps.background.run("telling of an adopted call", () => tellPlaced(deps, call._id));
     return;
   }
   if (now < notFoundAfter(call.deadline_at, deps.env.PLACEMENT_GRACE_SECONDS)) {

@@ -8,6 +8,7 @@ import type { CallProgress } from "../carriers/carrier-port.ts";
 import { finishCall, signalConversation } from "../call/close-call.ts";
 import { chargeReported } from "../billing/charge.ts";
 import { momentOf } from "../call/call-facts.ts";
+import { isUntold } from "../call/tell-placed.ts";
 import { hangUpAtCarrier, endCall } from "../call/call-control.ts";
 import { expectRecording, recordingReported } from "../recordings/expect-recording.ts";
 import { logCall } from "../call/call-log.ts";
@@ -88,12 +89,14 @@ export async function applyProgress(
 }
 
 /**
- * Tells the leads service that the phone of the callee rings, which makes an event of it, once; after the answer it is told no more. From the document, not
+ * Tells the leads service that the phone of a callee who has been called for a while rings, which makes an event of it, once; after the answer it is told no more. From the document, not
  * from the transition: a repeat after a crash must still tell. Throws when it can't be reached.
  */
 export async function tellRinging(deps: DialerParts, ref: string): Promise<void> {
   const call = await deps.calls.find(ref);
   if (call?.state !== "RINGING" || call.direction === "INBOUND" || call.carrier_call_id === undefined) return;
+  // told with the call itself
+  if (isUntold(call, deps.clock.now())) return;
   const { lead_id, claim_no, carrier_call_id: call_id } = call;
   await deps.bus.call("leads.annotate", { lead_id, claim_no, ringing: { call_id } });
 }

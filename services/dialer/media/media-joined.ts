@@ -1,9 +1,11 @@
+import type { PlacedCall } from "../../../shared/contracts/records/attempt.ts";
 import { endsForVoicemail, isLive, joinMedia } from "../call/call-state-machine.ts";
 import { isSession, type CallDoc } from "../call/calls.model.ts";
 import { endCall } from "../call/call-control.ts";
 import { expectRecording } from "../recordings/expect-recording.ts";
 import { dueAfterJoin } from "../call/call-deadlines.ts";
 import { logCall } from "../call/call-log.ts";
+import { placedOf } from "../call/tell-placed.ts";
 import type { DialerParts } from "../deps.ts";
 
 /** The answer to a conversation node when media joined. */
@@ -14,6 +16,7 @@ export interface MediaJoinedAnswer {
   machine: boolean;
   beep: boolean;
   tells_beep: boolean;
+  placed?: PlacedCall;
 }
 
 const no = (reason: string): MediaJoinedAnswer => ({
@@ -24,8 +27,11 @@ const no = (reason: string): MediaJoinedAnswer => ({
   beep: false,
   tells_beep: false,
 });
+const withPlaced = (placed: PlacedCall | undefined) => (placed === undefined ? {} : { placed });
+
 /** AMD results from before the conversation joined go with the answer: they reached no node. */
 const yes = (deps: DialerParts, call: CallDoc): MediaJoinedAnswer => ({
+  ...withPlaced(placedOf(call)),
   go: true,
   reason: null,
   answered_at: call.answered_at?.toISOString() ?? null,

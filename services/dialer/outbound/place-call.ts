@@ -23,6 +23,7 @@ import {
   FIND_EVERY_MS,
   ringSeconds,
 } from "../call/call-deadlines.ts";
+import { tellPlaced } from "../call/tell-placed.ts";
 import { logCall } from "../call/call-log.ts";
 import type { DialerParts } from "../deps.ts";
 
@@ -102,28 +103,17 @@ async function askOnce(deps: DialerParts, order: DialJob, request: DialRequest):
   }
 }
 
-async function recordPlaced(
-  deps: DialerParts,
-  order: DialJob,
-  call: CallDoc,
-  call_id: string,
-  placed_at: Date,
-): Promise<void> {
+async function recordPlaced(deps: DialerParts, call: CallDoc, call_id: string, placed_at: Date): Promise<void> {
   const due_at = dueAfterPlacing(deps.clock.now(), deps.env.RING_TIMEOUT_SECONDS, call.dial_until ?? null);
   const moved = await deps.calls.apply(place(call._id, call_id, placed_at, due_at));
   if (moved?.hang_up !== undefined) await hangUpAtCarrier(deps, moved); // the hang-up was requested while the carrier was being asked
-  await deps.bus.call("leads.annotate", {
-    lead_id: order.lead_id,
-    claim_no: order.claim_no,
-    call_id,
-    call_initiated_time: placed_at.toISOString(),
-  });
+  deps.background.run("telling of a placed call", () => tellPlaced(deps, call._id));
 }
 
 /** Writes down what became of the request, answered at `now`, and ends the attempt where it is over. */
 async function record(deps: DialerParts, order: DialJob, call: CallDoc, answer: SentAnswer, now: Date): Promise<void> {
   if (answer.kind === "placed") {
-    await recordPlaced(deps, order, call, answer.call_id, now);
+    await recordPlaced(deps, call, answer.call_id, now);
     return;
   }
   if (answer.kind === "uncertain") {

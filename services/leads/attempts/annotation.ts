@@ -7,7 +7,7 @@ import { jsonBytes } from "../../../shared/json.ts";
 import { boundedResults, evaluationFields, evaluationHistory, preCheckHistory } from "../rules/attempt-record.ts";
 import { DIALLED_MODES } from "../../../shared/contracts/records/lead.ts";
 import type { OutboxEntry } from "../leads.model.ts";
-import { dialing, evaluated, priced } from "../rules/lead-events.ts";
+import { dialing, evaluated, priced, ringing } from "../rules/lead-events.ts";
 import {
   annotate,
   noteRecording,
@@ -93,16 +93,22 @@ interface News {
   events: OutboxEntry[];
 }
 
-/** The call that the carrier took: of an attempt that is under way, before its answer is known. */
-const placedNews = ({ claim_no, call_id }: Annotation, now: Date): News => ({
+/** When something happened, as its event tells it. */
+const notAfter = (now: Date, at: string): Date => new Date(Math.min(now.getTime(), Date.parse(at)));
+
+/** The call that the carrier took, and that it rings where that is known by now: of an attempt that is under way, before its answer is known. */
+const placedNews = ({ claim_no, call_id, call_initiated_time = "", ringing_at }: Annotation, now: Date): News => ({
   guard: {
     ...UNDER_WAY,
     execution_mode: { $in: [...DIALLED_MODES] },
     "attempt.dialing_at": null,
     "attempt.answered_at": null,
   },
-  marks: { "attempt.dialing_at": now },
-  events: [dialing(now, claim_no, call_id ?? "")],
+  marks: { "attempt.dialing_at": now, ...(ringing_at === undefined ? {} : { "attempt.ringing_at": now }) },
+  events: [
+    dialing(notAfter(now, call_initiated_time), claim_no, call_id ?? ""),
+    ...(ringing_at === undefined ? [] : [ringing(notAfter(now, ringing_at), claim_no)]),
+  ],
 });
 
 /** What an annotation tells. Each comes in one of its own. */
@@ -124,21 +130,22 @@ async function written(
   leads: Pick<LeadDeps["leads"], "transition">,
   note: LeadTransition,
   news: News | null,
+  now: Date,
 ): Promise<boolean> {
-  if (news && (await leads.transition(telling(note, news.guard, news.marks, news.events)))) return true;
+  if (news && (await leads.transition(telling(note, news, now)))) return true;
   return (await leads.transition(note)) !== null;
 }
 
 /** What comes in a message of its own, and only makes an event, or none where that was made before; undefined: this is another message. */
 async function toldAlone(
   { clock, leads }: Pick<LeadDeps, "clock" | "leads">,
-  { recording_stored, ringing, turns, ...p }: Annotation,
+  { recording_stored, ringing: rings, turns, ...p }: Annotation,
 ): Promise<boolean | undefined> {
   const now = clock.now();
   if (recording_stored !== undefined) return (await leads.transition(noteRecording(p, recording_stored, now))) !== null;
   if (turns !== undefined) return (await leads.transition(talkOn(p, turns, now))) !== null;
-  if (ringing === undefined) return undefined;
-  for (const first of [false, true]) if (await leads.transition(ring(p, ringing.call_id, first, now))) return true;
+  if (rings === undefined) return undefined;
+  for (const first of [false, true]) if (await leads.transition(ring(p, rings.call_id, first, now))) return true;
   return false;
 }
 
@@ -158,7 +165,7 @@ export async function annotateLead(
   if (Object.keys(details).length === 0) return { done: false };
   const now = clock.now();
   const news = newsOf(p, now);
-  if (await written(leads, annotate(p, fields, details, now), news)) return { done: true };
+  if (await written(leads, annotate(p, fields, details, now), news, now)) return { done: true };
   const late = {
     ...(p.cost === undefined ? {} : { cost: p.cost }),
     ...(p.cost_breakdown === undefined ? {} : { cost_breakdown: p.cost_breakdown }),
@@ -166,6 +173,11 @@ export async function annotateLead(
   if (Object.keys(late).length === 0) return { done: false };
   const lateFields = annotationFields({ lead_id: p.lead_id, claim_no: p.claim_no, ...late }, {});
   return {
-    done: await written(leads, annotate(p, lateFields, late, now, true), p.cost === undefined ? null : newsOf(p, now)),
+    done: await written(
+      leads,
+      annotate(p, lateFields, late, now, true),
+      p.cost === undefined ? null : newsOf(p, now),
+      now,
+    ),
   };
 }

@@ -9,6 +9,7 @@ import { toClaimed } from "../lists/lead-views.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import * as machine from "../rules/lead-state-machine.ts";
 
+import { callNews, NO_NEWS } from "../rules/call-news.ts";
 import type { Lease } from "../rules/lead-transition.ts";
 import { boundedFacts, boundedResults } from "../rules/attempt-record.ts";
 import { nextTryAt, technicalFault, withFault } from "../rules/faults.ts";
@@ -16,6 +17,9 @@ import { settle as decide } from "../rules/settlement.ts";
 import type { LeadState } from "../leads.model.ts";
 import { traceAttempt, tracePush, traceWait } from "../lead-spans.ts";
 import { inboundDocument, isInboundCall, type InboundCall } from "./inbound-lead.ts";
+
+/** Notices of turns, or of a call, that may come between the reading of a lead and what is written of it. */
+const MAX_RACES = 5;
 
 /** Claims leads, each by compare-and-set on what was seen of it. */
 export async function claimMany(
@@ -35,6 +39,21 @@ export async function claimMany(
   return { claimed: claimed.map((lead) => lead && toClaimed(lead)) };
 }
 
+/** Says that the conversation of an attempt begins, behind what of its call was not told yet; null: that was said before, or the lease is lost. */
+async function begin(
+  leads: LeadDeps["leads"],
+  p: ParamsOf<"leads.extend">,
+  lease_until: Date,
+  now: Date,
+  races = MAX_RACES,
+): Promise<LeadState | null> {
+  const lead = p.placed === undefined ? null : await leads.byLease(p.lead_id);
+  const news = lead?.claim_no === p.claim_no ? callNews(lead, p.claim_no, p.placed, now) : NO_NEWS;
+  const begun = await leads.transition(machine.answer(p, lease_until, now, news));
+  // it may have been told of its call meanwhile
+  return begun === null && news !== NO_NEWS && races > 0 ? begin(leads, p, lease_until, now, races - 1) : begun;
+}
+
 /** Renews the lease of a claimed lead, and the first time with `answered` says that its conversation begins; done false: it is lost. */
 export async function renewLease(
   { clock, leads }: LeadDeps,
@@ -42,7 +61,7 @@ export async function renewLease(
 ): Promise<ResultOf<"leads.extend">> {
   const now = clock.now();
   const lease_until = plusSeconds(now, p.lease_seconds);
-  const begun = p.answered === true ? await leads.transition(machine.answer(p, lease_until, now)) : null;
+  const begun = p.answered === true ? await begin(leads, p, lease_until, now) : null;
   const renewed = begun ?? (await leads.transition(machine.renewLease(p, lease_until)));
   if (renewed) return { done: true };
   return { done: false, outcome: (await leads.byLease(p.lead_id))?.outcome ?? null };
@@ -134,9 +153,6 @@ async function recordWish({ bus, clock, log }: LeadDeps, lead: LeadState): Promi
   await bus.call("blacklist.recordWish", { reseller_id, merchant_id, phone_number, lead_id, asked_at });
 }
 
-/** Notices of turns that may come between the reading of a lead and its end. */
-const MAX_RACES = 5;
-
 /** Writes the end of an attempt: RETRY or FINISHED, decided once from its facts. */
 export async function settle(
   deps: LeadDeps,
@@ -159,13 +175,16 @@ export async function settle(
   // a conversation or a dialer of the version before sets no bounds
   const facts = boundedFacts(p.facts);
   const settlement = decide(facts, lead.attempt.policy, lead.attempt_count, now);
+  const news = facts.ended === "not_dialled" ? NO_NEWS : callNews(lead, p.claim_no, p.placed, now);
+  const more = { end_call: p.end_call, news };
   const settled = await leads.transition(
     settlement.kind === "retry"
-      ? machine.retry(p, lead, facts, settlement, now, p.end_call)
-      : machine.finish(p, lead, facts, settlement.outcome, now, p.end_call),
+      ? machine.retry(p, lead, facts, settlement, now, more)
+      : machine.finish(p, lead, facts, settlement.outcome, now, more),
   );
-  // a turn may have been told meanwhile
-  if (!settled) return facts.talk?.turns !== undefined && races > 0 ? settle(deps, p, races - 1) : lost;
+  // a turn may have been told meanwhile, or that it rings
+  const mayRace = facts.talk?.turns !== undefined || news !== NO_NEWS;
+  if (!settled) return mayRace && races > 0 ? settle(deps, p, races - 1) : lost;
   traceAttempt(deps.traces, lead, { outcome: settlement.outcome, facts, error: errorCodeOf(facts.error) }, now);
   if (p.end_call === true) deps.onCallEndOwed();
   if (lead.faults !== undefined && facts.ended !== "not_dialled") deps.onFaultOver(lead.faults.code);

@@ -6,14 +6,14 @@ import type { LeadTransition } from "../rules/lead-transition.ts";
  * makes them happen. The number of an entry follows from its place: the last one of the outbox has `event_seq`, each before it one less. So no writer needs
  * to know the numbers, and there is never a gap.
  */
-export function carrying({ filter, update, events }: LeadTransition): GuardedTransition {
-  const [first] = events;
-  if (first === undefined) return { filter, update };
+export function carrying({ filter, update, events, at }: LeadTransition): GuardedTransition {
+  const last = events.at(-1);
+  if (last === undefined) return { filter, update };
   return {
     filter,
     update: {
       ...update,
-      $set: { ...update.$set, outbox_at: first.at },
+      $set: { ...update.$set, outbox_at: at ?? last.at },
       $inc: { ...update.$inc, event_seq: events.length },
       $push: { ...update.$push, outbox: { $each: [...events] } },
     },

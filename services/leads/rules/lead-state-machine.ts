@@ -1,15 +1,17 @@
-import { callRef } from "../../../shared/ids.ts";
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { AttemptSnapshot, Faults, LeadDoc, LeadState, Owing } from "../leads.model.ts";
 import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
+import { NO_NEWS } from "./call-news.ts";
 import { NEVER_AGES, notParked, withoutFaults, type Aged } from "./faults.ts";
 import * as event from "./lead-events.ts";
 import {
   endedBy,
   historyEntry,
   leasedBy,
+  owedEnd,
   restored,
   WAITING,
+  type AttemptEnd,
   type Lease,
   type LeadTransition,
   type SeenLead,
@@ -27,10 +29,6 @@ const finishedFields = (lead: Owing, outcome: string, now: Date): Record<string,
   held: null,
   ...(typeof lead.payload?.reporting_webhook_url === "string" ? { report_due_at: now } : {}),
 });
-
-/** The wish to end the attempt's call, in the very write that ends the attempt. */
-const owedEnd = ({ lead_id, claim_no }: Lease, end_call: boolean, now: Date): Record<string, unknown> =>
-  end_call ? { call_end: { ref: callRef(lead_id, claim_no), due_at: now } } : {};
 
 /** Where every lead begins. `due_at` is the pusher's; a lead that can't be dialled has none. */
 export const QUEUED_STATE = {
@@ -209,9 +207,9 @@ export const retry = (
   facts: AttemptFacts,
   next: { outcome: string; due_at: Date },
   now: Date,
-  end_call = false,
+  { end_call = false, news = NO_NEWS }: AttemptEnd = {},
 ): LeadTransition => ({
-  filter: endedBy(lease, lead, facts),
+  filter: endedBy(lease, lead, facts, news),
   update: {
     $set: {
       ...attemptFields(facts),
@@ -231,7 +229,10 @@ export const retry = (
       due_at: next.due_at.toISOString(),
     }),
   },
-  events: event.ended(now, lease.claim_no, facts, next.outcome, next.due_at, lead.attempt?.turns ?? 0),
+  events: [
+    ...news.events,
+    ...event.ended(now, lease.claim_no, facts, next.outcome, next.due_at, lead.attempt?.turns ?? 0),
+  ],
 });
 
 /** PROCESSING -> FINISHED. */
@@ -241,9 +242,9 @@ export const finish = (
   facts: AttemptFacts,
   outcome: string,
   now: Date,
-  end_call = false,
+  { end_call = false, news = NO_NEWS }: AttemptEnd = {},
 ): LeadTransition => ({
-  filter: endedBy(lease, lead, facts),
+  filter: endedBy(lease, lead, facts, news),
   update: {
     $set: {
       ...attemptFields(facts),
@@ -255,7 +256,7 @@ export const finish = (
     ...countIncrements(facts),
     ...historyEntry("finished", now, attemptHistory(lease.claim_no, facts, outcome)),
   },
-  events: event.ended(now, lease.claim_no, facts, outcome, null, lead.attempt?.turns ?? 0),
+  events: [...news.events, ...event.ended(now, lease.claim_no, facts, outcome, null, lead.attempt?.turns ?? 0)],
 });
 
 /** BACKLOG|RETRY -> FINISHED, because it must not be dialled; `due_at` null: it has none. */

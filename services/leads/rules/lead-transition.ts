@@ -1,7 +1,9 @@
 import type { Faults, HistoryEntry, LeadDoc, LeadState, OutboxEntry } from "../leads.model.ts";
+import { callRef } from "../../../shared/ids.ts";
 import { RESTORED, type LeadStatus } from "../../../shared/contracts/records/lead.ts";
 import type { AttemptFacts, TalkTurn } from "../../../shared/contracts/records/attempt.ts";
 import { agedFrom, IS_PARKED, NEVER_AGES, type Aged } from "./faults.ts";
+import { NO_NEWS, type CallNews } from "./call-news.ts";
 import { answered, dialing, parked, queued, recorded, ringing, turned } from "./lead-events.ts";
 import { queueOf } from "./queue-names.ts";
 
@@ -21,6 +23,8 @@ export interface LeadTransition {
   };
   /** The events that it makes, in their order: written with it, and numbered (services/leads/events/carried-events.ts). None is said, not left out. */
   events: readonly OutboxEntry[];
+  /** When it is written, where its last event tells of something earlier. */
+  at?: Date;
 }
 
 /** Transitions of one lead that its history keeps; the oldest go first. */
@@ -49,11 +53,27 @@ const IN_ATTEMPT: LeadStatus = "PROCESSING";
 export const OVER: LeadStatus = "FINISHED";
 /** The guard of a lead in this attempt. */
 export const leasedBy = ({ lead_id, claim_no }: Lease) => ({ _id: lead_id, status: IN_ATTEMPT, claim_no });
-/** The same at the attempt's end: where the facts name turns, no more of them were told since the lead was read. */
-export const endedBy = (lease: Lease, { attempt }: Pick<LeadDoc, "attempt">, { talk }: AttemptFacts) => ({
+/** The same at the attempt's end: where the facts name turns, no more of them were told since the lead was read, and of its call nothing that is told now. */
+export const endedBy = (
+  lease: Lease,
+  { attempt }: Pick<LeadDoc, "attempt">,
+  { talk }: AttemptFacts,
+  news: CallNews,
+) => ({
   ...leasedBy(lease),
+  ...news.guard,
   ...(talk?.turns === undefined ? {} : { "attempt.turns": attempt?.turns ?? null }),
 });
+/** What comes with the end of an attempt: the end of its call is owed; what of its call was not told yet. */
+export interface AttemptEnd {
+  end_call?: boolean | undefined;
+  news?: CallNews;
+}
+
+/** The wish to end the attempt's call, in the very write that ends the attempt. */
+export const owedEnd = ({ lead_id, claim_no }: Lease, end_call: boolean, now: Date): Record<string, unknown> =>
+  end_call ? { call_end: { ref: callRef(lead_id, claim_no), due_at: now } } : {};
+
 /** The guard of an annotation that only an attempt under way may tell. */
 export const UNDER_WAY = { status: IN_ATTEMPT, attempt: { $ne: null } } as const;
 
@@ -78,11 +98,11 @@ export const renewLease = (lease: Lease, lease_until: Date): LeadTransition => (
   events: [],
 });
 
-/** The same by the conversation that begins: once for each attempt. */
-export const answer = (lease: Lease, lease_until: Date, now: Date): LeadTransition => ({
-  filter: { ...leasedBy(lease), attempt: { $ne: null }, "attempt.answered_at": null },
-  update: { $set: { lease_until, "attempt.answered_at": now } },
-  events: [answered(now, lease.claim_no)],
+/** The same by the conversation that begins: once for each attempt, behind what of its call was not told yet. */
+export const answer = (lease: Lease, lease_until: Date, now: Date, news = NO_NEWS): LeadTransition => ({
+  filter: { ...leasedBy(lease), ...news.guard, attempt: { $ne: null }, "attempt.answered_at": null },
+  update: { $set: { ...news.fields, ...news.marks, lease_until, "attempt.answered_at": now } },
+  events: [...news.events, answered(now, lease.claim_no)],
 });
 
 /**
@@ -231,11 +251,11 @@ export const noteRecording = (
 /** An annotation that makes events as well, where `guard` holds. */
 export const telling = (
   { filter, update }: LeadTransition,
-  guard: Record<string, unknown>,
-  marks: Record<string, unknown>,
-  events: readonly OutboxEntry[],
+  { guard, marks, events }: Pick<CallNews, "guard" | "marks" | "events">,
+  at: Date,
 ): LeadTransition => ({
   filter: { ...filter, ...guard },
   update: { ...update, $set: { ...update.$set, ...marks } },
   events,
+  at,
 });

@@ -134,6 +134,15 @@ export const AttemptFacts = Type.Object({
 });
 export type AttemptFacts = Static<typeof AttemptFacts>;
 
+/** A call that the carrier took, of which its lead may not have been told yet. */
+export const PlacedCall = Strict({
+  call_id: UpTo(300),
+  placed_at: IsoTime,
+  /** null: nothing says that it rang. */
+  ringing_at: Nullable(IsoTime),
+});
+export type PlacedCall = Static<typeof PlacedCall>;
+
 /** Most bytes of the results of an attempt's pre-checks, and of the variables that they add to the payload together, each as JSON. */
 export const PRE_CHECK_BYTES = { results: 48 * 1024, exported: 32 * 1024 } as const;
 

@@ -5,6 +5,8 @@ import { CostItem, Evaluation, MAX_TOLD_TURNS, MAX_TURNS, TalkTurn } from "../re
 export const LateFacts = {
   call_id: Type.Optional(Type.String()),
   call_initiated_time: Type.Optional(IsoTime),
+  /** With the two of a call that the carrier took: its phone has begun to ring by now. */
+  ringing_at: Type.Optional(IsoTime),
   call_end_time: Type.Optional(IsoTime),
   /** In the deployment's currency. */
   cost: Type.Optional(Type.Number()),

@@ -5,6 +5,7 @@ import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
+import { TOLD_AFTER_MS } from "../../../services/dialer/call/tell-placed.ts";
 import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 
@@ -162,10 +163,11 @@ describe("callbacks", () => {
       return true;
     };
     await dial(order);
-    await until(
-      "the late answer to be told",
-      () => d.toldOf(order).some((t) => t.params["call_id"] === CallSid && t.what === "leads.annotate") || undefined,
-    );
+    expect(await toldIs(d, order, "leads.settle")).toMatchObject({
+      facts: { ended: "busy", call_id: CallSid },
+      placed: { call_id: CallSid, ringing_at: expect.any(String) },
+    });
+    await toldIs(d, order, "numbers.releaseMany");
     expect(await d.calls.findOne({ _id: refOf(order) })).toMatchObject({
       state: "ENDED",
       ended: "busy",
@@ -224,8 +226,30 @@ describe("callbacks", () => {
     expect(await toldIs(d, order, "leads.settle", pass)).toMatchObject({ facts: { ended: "no_answer" } });
     await applied(order);
   });
-  test("leads is told that the phone rings, and again until it has answered", async () => {
+  test("leads is told of the call and that it rings by one message, soon, unless its end comes first", async () => {
+    const [long, short] = [await silentCall(), await silentCall()];
+    for (const { say } of [long, short]) await send(say("ringing", 1));
+    for (const { order } of [long, short]) await applied(order);
+    await send(short.say("busy", 2));
+    expect(await toldIs(d, short.order, "leads.settle")).toMatchObject({
+      placed: { call_id: short.CallSid, placed_at: expect.any(String), ringing_at: expect.any(String) },
+    });
+    const told = await toldIs(d, long.order, "leads.annotate", () => clock.advance(TOLD_AFTER_MS / 10));
+    const call = await d.calls.findOne({ _id: refOf(long.order) });
+    expect(told).toEqual({
+      lead_id: long.order.lead_id,
+      claim_no: long.order.claim_no,
+      call_id: long.CallSid,
+      call_initiated_time: call?.placed_at?.toISOString(),
+      ringing_at: call?.ringing_at?.toISOString(),
+    });
+    await clock.advance(TOLD_AFTER_MS);
+    const notes = [long, short].map(({ order }) => names(order).filter((n) => n === "leads.annotate").length);
+    expect(notes).toEqual([1, 0]);
+  });
+  test("leads is told that the phone of a call rings that it was told of, and again until it has answered", async () => {
     const { order, CallSid, say } = await silentCall();
+    await toldIs(d, order, "leads.annotate", () => clock.advance(TOLD_AFTER_MS));
     let away = true;
     d.script.onTold = (what) => {
       if (what !== "leads.annotate" || !away) return;

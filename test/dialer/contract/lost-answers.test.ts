@@ -72,7 +72,8 @@ describe("the carrier's reply is lost", () => {
     const call = await callIs(d, order, "adoption", (c) => c.carrier_call_id !== undefined, tick);
     const { sid } = (await d.ledger(order))[0]!;
     expect([call.carrier_call_id, d.dials.filter((to) => to === order.to).length]).toEqual([sid, 1]);
-    const ringing = (): unknown => d.toldOf(order).find(({ params }) => "ringing" in params)?.params["ringing"];
+    const ringing = (): unknown =>
+      d.toldOf(order).find(({ params }) => "ringing" in params || "ringing_at" in params)?.params;
     await until("leads to be told that it rings", async () => (await tick(), ringing()));
   });
   test("never placed: looked for until hope ends, then settled as unknown; a ring that comes later is cut", async () => {

@@ -44,7 +44,6 @@ describe("an attempt in order", () => {
       "blacklist.check",
       "conversation.prepareMany",
       "leads.annotate",
-      "leads.annotate",
       "conversation.stop",
       "leads.annotate",
       "numbers.releaseMany",
@@ -56,16 +55,17 @@ describe("an attempt in order", () => {
       .toldOf(order)
       .filter((t) => t.what === "leads.annotate")
       .map((t) => t.params);
-    const [placed, ended] = annotated.filter((p) => p["recording_url"] === undefined);
+    const [ended] = annotated.filter((p) => p["recording_url"] === undefined);
     expect(annotated.filter((p) => p["recording_url"] !== undefined)).toMatchObject([
       { recording_url: `${d.stage.env.PUBLIC_HTTP_URL}/agent/voice/callagent/leads/recording/${row?.sid}` },
     ]);
-    expect(placed).toMatchObject({ call_id: row?.sid, call_initiated_time: expect.any(String), claim_no: 1 });
     expect(ended).toMatchObject({ call_id: row?.sid, call_end_time: expect.any(String) });
     expect(d.joins.find((j) => j.ref === refOf(order))?.answer).toMatchObject({
       go: true,
       reason: null,
       answered_at: expect.any(String),
+      // the lead, which is not told of calls that are answered at once, is told with the answer
+      placed: { call_id: row?.sid, placed_at: expect.any(String), ringing_at: expect.any(String) },
     });
     expect(d.toldOf(order).find((t) => t.what === "conversation.stop")?.params).toEqual({
       call_ref: refOf(order),
