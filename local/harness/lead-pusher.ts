@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { ApiFailure, apiClient, type Client } from "../tools/api-client.ts";
 import type { Product } from "./product.ts";
+import type { Sample } from "../tools/sample/seed.ts";
 import { until } from "./stage.ts";
 
 /** A phone number of its own for every `n`; its last two digits choose who answers (local/people/behaviours.ts). */
@@ -36,16 +37,18 @@ const RETRY_MS = 200;
 const passes = (error: unknown): boolean =>
   !(error instanceof ApiFailure) || error.status >= 500 || error.status === 429;
 
-const leadBody = (
-  { sample, sink }: Product,
+/** A lead of the sample merchant's first template, as POST /leads takes it. */
+export const leadBody = (
+  sample: Pick<Sample, "reseller_id" | "merchant_id" | "templates">,
   to: string,
-  { request_id = randomUUID(), template_id = sample.templates[0]?.id ?? "", report = true }: PushMore,
+  reporting_webhook_url: string | null,
+  { request_id = randomUUID(), template_id = sample.templates[0]?.id ?? "" }: PushMore = {},
 ) => ({
   request_id,
   template_id,
   reseller_id: sample.reseller_id,
   merchant_id: sample.merchant_id,
-  ...(report ? { reporting_webhook_url: sink.url } : {}),
+  ...(reporting_webhook_url === null ? {} : { reporting_webhook_url }),
   payload: {
     customer_mobile_number: to,
     customer_name: "Ada Lindqvist",
@@ -60,7 +63,7 @@ const leadBody = (
 
 /** Makes a token of the sample merchant and pushes with it. */
 export async function startPushing(product: Product): Promise<Pusher> {
-  const { sample, stack, admin } = product;
+  const { sample, sink, stack, admin } = product;
   const { token } = await admin.ask("POST", "/s2s-token", {
     body: {
       name: `pusher ${randomUUID()}`,
@@ -70,9 +73,9 @@ export async function startPushing(product: Product): Promise<Pusher> {
     },
   });
   const client = apiClient(stack.baseUrl, token);
-  const push: Pusher["push"] = async (to, { key, traceparent, ...more } = {}) => {
+  const push: Pusher["push"] = async (to, { key, traceparent, report = true, ...more } = {}) => {
     const { lead_call_tracker_id } = await client.ask("POST", "/leads", {
-      body: leadBody(product, to, more),
+      body: leadBody(sample, to, report ? sink.url : null, more),
       headers: {
         ...(key === undefined ? {} : { "Idempotency-Key": key }),
         ...(traceparent === undefined ? {} : { traceparent }),

@@ -3,20 +3,29 @@ import { MongoClient } from "mongodb";
 import { between, choose } from "../../local/carriers/exchange/seeded-random.ts";
 import { callee, startPushing, type Pusher } from "../../local/harness/lead-pusher.ts";
 import { startProduct, type Product } from "../../local/harness/product.ts";
-import { after, until } from "../../local/harness/stage.ts";
+import { after, asMerchant, until } from "../../local/harness/stage.ts";
 import { ROOT } from "../../local/tools/stack/project-root.ts";
 import { EVENT_NAMES, EVENTS } from "../../shared/contracts/events/catalogue.ts";
 import { followStream, receiveHooks, startConsumer, type Reader } from "./fixtures/event-readers.ts";
+import { pushPaced } from "./fixtures/paced-pushes.ts";
+import { playDialer, type PlayedDialer } from "../../local/harness/played-dialer.ts";
 
 /** `npm run test:real -- nats`: every event of every lead reaches every kind of reader, whoever is killed meanwhile. */
 const LEADS = Number(process.env["EVENT_KILL_LEADS"] ?? 60);
+/**
+ * More leads than these are called by the test itself, over the bus, with the requests of scheduler, dialer and conversation: what the product makes of
+ * carriers, people and audio takes a machine of two processors hours for ten thousand calls, and has no part in events.
+ */
+const MOST_CALLED = 200;
+const PLAYED = LEADS > MOST_CALLED;
+const LEASE_SECONDS = 10;
 /** Who is killed when. */
 const SEED = process.env["EVENT_KILL_SEED"] ?? randomUUID();
 /**
  * Between two kills: of many leads so long that most is well again before the next, else they would wait for time limits for hours. A process that came back twenty times in
  * a row, and lived for less than 30 s each time, is left dead by the harness: the six are killed every 40 s each in the mean, or more seldom.
  */
-const [SOON_MS, LATE_MS] = LEADS > 500 ? [5000, 35_000] : [2000, 12_000];
+const [SOON_MS, LATE_MS] = PLAYED ? [5000, 35_000] : [2000, 12_000];
 const START_MS = 150_000;
 /** What was in flight at a kill is looked for when its lease ends; a lead goes its road in seconds, and once more after a lost lease. */
 const TEST_MS = 600_000 + LEADS * 1000;
@@ -26,6 +35,8 @@ const PUSHES = 48;
 /** Kills go on until so many of the leads are over. */
 const MOST = 0.9;
 const TELL_MS = 30_000;
+/** What the test does itself for many leads. */
+const PLAYED_CHILDREN = ["scheduler", "dialer", "conversation", "carrier", "models"] as const;
 const KILLED = ["leads", "nats", "webhook", "leads-2", "store", "webhook-2"] as const;
 /** Who answers: most lines are busy, which makes a second attempt and costs the machine least; some hang up at once, and one in eight has a whole conversation. */
 const PEOPLE = ["01", "06", "06", "04", "06", "06", "04", "06"] as const;
@@ -36,6 +47,7 @@ describe("publisher, NATS server, webhook service and store are killed again and
   let product: Product;
   let pusher: Pusher;
   let store: MongoClient;
+  let played: PlayedDialer | null = null;
   let bus = "";
   const readers: Reader[] = [];
   beforeAll(async () => {
@@ -47,7 +59,7 @@ describe("publisher, NATS server, webhook service and store are killed again and
       between: { bus: (url) => Promise.resolve((bus = url)) },
       env: {
         CALLAGENT_EVENTS: "jetstream",
-        LEASE_SECONDS: "10",
+        LEASE_SECONDS: String(LEASE_SECONDS),
         SWEEP_INTERVAL_MS: "500",
         // the lines of so many leads would fill the memory of the test
         LOG_LEVEL: "warn",
@@ -61,8 +73,18 @@ describe("publisher, NATS server, webhook service and store are killed again and
       body: { reseller_id, merchant_id, url: hooks.url, types: WRITTEN },
     });
     store = await MongoClient.connect(product.stack.mongoUri);
+    if (!PLAYED) return;
+    for (const child of PLAYED_CHILDREN) await product.stack.children.get(child)?.down("SIGKILL");
+    played = await playDialer({
+      busUrl: bus,
+      seed: SEED,
+      leaseSeconds: LEASE_SECONDS,
+      by: asMerchant(reseller_id, merchant_id),
+      templateId: product.sample.templates[0]?.id ?? "",
+    });
   }, START_MS);
   afterAll(async () => {
+    await played?.stop();
     await Promise.all(readers.map((reader) => reader.close()));
     await store?.close();
     if (product) await product.stop();
@@ -101,7 +123,18 @@ describe("publisher, NATS server, webhook service and store are killed again and
     const [seconds, finished] = [Math.round((performance.now() - began) / 1000), await over()];
     const read = readers.map(({ name, count }) => `${name} ${count()}`).join(", ");
     const died = KILLED.map((child) => `${child} ${product.deaths(child)}`).join(", ");
-    process.stderr.write(`${seconds} s, seed ${SEED}: ${finished} of ${LEADS} over; ${read}; died: ${died}\n`);
+    const refused = played === null ? "" : `; insisted on ${JSON.stringify(played.failures())}`;
+    process.stderr.write(
+      `${seconds} s, seed ${SEED}: ${finished} of ${LEADS} over; ${read}; died: ${died}${refused}\n`,
+    );
+  }
+
+  /** Pushes all leads: one by one as clients do, or by the hundred, no faster than they are called. */
+  function pushAll(): Promise<unknown> {
+    const numbers = Array.from({ length: LEADS }, (_, i) => callee(i, PEOPLE[i % PEOPLE.length] ?? "01"));
+    if (played === null) return pusher.insistAll(numbers, { report: false }, { parallel: PUSHES, insistMs: TEST_MS });
+    const { reseller_id, merchant_id } = product.sample;
+    return pushPaced(product, played, asMerchant(reseller_id, merchant_id), numbers, readers);
   }
 
   test(
@@ -110,10 +143,7 @@ describe("publisher, NATS server, webhook service and store are killed again and
       const began = performance.now();
       const telling = setInterval(() => void tellProgress(began), TELL_MS);
       let pushing = true;
-      const numbers = Array.from({ length: LEADS }, (_, i) => callee(i, PEOPLE[i % PEOPLE.length] ?? "01"));
-      const pushed = pusher
-        .insistAll(numbers, { report: false }, { parallel: PUSHES, insistMs: TEST_MS })
-        .finally(() => (pushing = false));
+      const pushed = pushAll().finally(() => (pushing = false));
       pushed.catch(() => undefined);
       await killAll(() => pushing);
       await pushed;

@@ -37,7 +37,7 @@ export const testReal = (parts: readonly Part[]) =>
         min: 1,
         max: 100_000,
         whole: true,
-        about: "step kills: so many leads; 10000 take an hour or more",
+        about: "step kills: so many leads; above 200 without carriers and audio; 10000 take 20 minutes",
       },
       serve: { kind: "flag", about: "starts the parts, prints the variables that use them, and runs until Ctrl-C" },
       needs: { kind: "flag", about: "says what the parts miss on this machine; status 3 where they miss something" },
