@@ -10,7 +10,7 @@ export const BENCH = command({
     {
       name: "bench",
       needed: true,
-      values: ["mixed", "push", "schedule", "sessions", "sizing", "speech", "voice", "webhook"],
+      values: ["events", "mixed", "push", "schedule", "sessions", "sizing", "speech", "voice", "webhook"],
     },
     { name: "part", many: true },
   ],
@@ -20,7 +20,7 @@ export const BENCH = command({
     profile: { kind: "flag", about: "voice: a CPU profile of the load" },
     calls: { kind: "text", value: "50,100", about: "voice, sessions: how many calls at once, step by step" },
     v8: { kind: "text", value: "--flag,…", about: "voice: options of V8 for the process of conversations (--v8=--…)" },
-    rate: { kind: "number", value: "n", min: 1, max: 10_000, about: "schedule: leads a second" },
+    rate: { kind: "number", value: "n", min: 1, max: 10_000, about: "events, schedule: leads a second" },
     slow: {
       kind: "number",
       value: "n",
@@ -36,7 +36,7 @@ export const BENCH = command({
     tree: {
       kind: "text",
       value: "folder",
-      about: "speech, voice load: another version's folder, whose service runs; schedule: … beside this one",
+      about: "speech, voice load: another version's folder, whose service runs; events, schedule: … beside this one",
     },
   },
   notes:

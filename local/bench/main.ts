@@ -1,3 +1,4 @@
+import { benchEvents } from "./events/events.ts";
 import { benchMixed } from "./schedule/mixed-versions.ts";
 import { benchPush } from "./push/push.ts";
 import { benchSchedule } from "./schedule/schedule.ts";
@@ -10,6 +11,7 @@ import { runCommand } from "../../shared/process/command-line.ts";
 import { BENCH, type AskedBench } from "../commands.ts";
 
 const BENCHES: Record<string, (asked: AskedBench) => Promise<void>> = {
+  events: benchEvents,
   mixed: () => benchMixed({ perSecond: 4, seconds: 12, rounds: 4, largePerSecond: [1, 4] }),
   push: benchPush,
   schedule: benchSchedule,
