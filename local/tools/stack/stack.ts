@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import type { Engine } from "../../../shared/contracts/records/models.ts";
+import { contracts } from "../../../shared/contracts/index.ts";
+import { isRecord } from "../../../shared/json.ts";
 import { ChildGroup, type ChildObserver } from "./child-group.ts";
 import { migrateDatabase } from "./database-migration.ts";
 import { ownRun, StartError, type Folder } from "./data-folder.ts";
@@ -79,14 +81,21 @@ const BASE_PATH = "/agent/voice/callagent";
 const READY_MS = 60_000;
 const POLL_MS = 100;
 
+/** A service is not on the bus yet. The gateway is ready before: it accepts leads without those that lead their calls, but a session can't be joined without them. */
+function lacksService(readiness: unknown): boolean {
+  const checks = isRecord(readiness) && Array.isArray(readiness["checks"]) ? readiness["checks"].filter(isRecord) : [];
+  return checks.some(({ name, ok }) => ok !== true && Object.keys(contracts).includes(String(name)));
+}
+
 async function waitReady(httpUrl: string, group: ChildGroup): Promise<void> {
   const end = performance.now() + READY_MS;
   let reason = "the gateway does not answer";
   while (performance.now() < end) {
     if (group.lastDeath) throw new StartError(group.lastDeath);
     const answer = await fetch(`${httpUrl}/health/ready`).catch(() => null);
-    if (answer?.ok) return;
-    if (answer) reason = (await answer.text()).slice(0, 500);
+    const told = (await answer?.text()) ?? "";
+    if (answer?.ok && !lacksService(JSON.parse(told))) return;
+    if (answer) reason = told.slice(0, 500);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   throw new StartError(`The service did not become ready within ${READY_MS / 1000} s: ${reason}`);
@@ -194,7 +203,7 @@ async function startAll(
   };
 }
 
-/** Starts store, carrier, models and services, and waits until leads can be pushed. What was started is stopped again when something fails. */
+/** Starts store, carrier, models and services, and waits until each service is there. What was started is stopped again when something fails. */
 export async function startStack(o: StackOptions): Promise<Stack> {
   const group = new ChildGroup(o.folder, o);
   const stop = async (graceMs?: number): Promise<void> => {

@@ -40,11 +40,6 @@ export async function startRoomLane(env: Record<string, string | undefined>): Pr
     providers: ["PROVIDER_ONE"],
     env: { RECORDING_SOURCE: "own", ...Object.fromEntries(LIVEKIT.map((name) => [name, env[name] ?? ""])) },
   });
-  // the gateway takes requests before the scheduler is there, which lets sessions in
-  await holds("the service to lack nothing", async () => {
-    const answer = await fetch(`${product.stack.httpUrl}/health/ready`);
-    return ((await answer.json()) as { status?: string }).status === "ready";
-  });
   const stage = await voiceStage(product);
   const { reseller_id, merchant_id } = product.sample;
   const templates = new Map<string, Promise<string>>();
