@@ -41,7 +41,7 @@ export default service("dialer", (deps) => {
       verifyUpgrade: ({ provider, path, headers }) => ({
         valid: parts.carriers.of(provider).verifyUpgrade({ path, headers }),
       }),
-      joined: ({ call_ref, node_id }) => mediaJoined(parts, call_ref, node_id),
+      joined: ({ call_ref, node_id, tells_placed = false }) => mediaJoined(parts, call_ref, node_id, tells_placed),
       async hangUp({ call_ref, reason = "asked", media }) {
         if (media === undefined) await endCall(parts, call_ref, reason);
         const known = media === undefined ? undefined : await endAfterMedia(parts, call_ref, reason, media);

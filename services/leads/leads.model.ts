@@ -2,10 +2,9 @@ import { Schema } from "mongoose";
 import { SCHEMA_OPTIONS } from "../../shared/database/mongo.ts";
 import { whenPresent, whenText } from "../../shared/database/partial-indexes.ts";
 import type { ExecutionMode, LeadStatus } from "../../shared/contracts/records/lead.ts";
-import type { RetryPolicy } from "../../shared/contracts/records/attempt.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import type { LeadEventName } from "../../shared/contracts/events/catalogue.ts";
-import type { CostItem } from "../../shared/contracts/records/attempt.ts";
+import type { CostItem, RetryPolicy } from "../../shared/contracts/records/attempt.ts";
 
 /** The attempt a lead is in, or was in last: its plan, snapshotted at the claim. A session in a browser has neither number nor provider. */
 export interface AttemptSnapshot {
@@ -14,12 +13,13 @@ export interface AttemptSnapshot {
   template_version: number;
   policy: RetryPolicy;
   claimed_at: Date;
-  /** When these events of the attempt were written, each once, and how many turns of its conversation were. */
+  /** When these events of the attempt were written, each once, how many turns of its conversation were, and whether its call will have no recording after all. */
   dialing_at?: Date;
   ringing_at?: Date;
   answered_at?: Date;
   evaluated_at?: Date;
   turns?: number;
+  unrecorded?: boolean;
 }
 
 /** One transition as the history keeps it: what happened, when, and with what. */

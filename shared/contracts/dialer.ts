@@ -108,7 +108,7 @@ export type Farewell = Static<typeof Farewell>;
 export const Verdict = Type.Union([
   Type.Object({ verdict: Type.Literal("never_dialled") }),
   Type.Object({ verdict: Type.Literal("live"), lease_seconds: Type.Integer() }),
-  Type.Object({ verdict: Type.Literal("ended"), facts: AttemptFacts }),
+  Type.Object({ verdict: Type.Literal("ended"), facts: AttemptFacts, placed: Type.Optional(PlacedCall) }),
 ]);
 export type Verdict = Static<typeof Verdict>;
 
@@ -189,9 +189,9 @@ export const dialer = {
       Type.Object({ valid: Type.Boolean() }),
     ),
     /** The fence at answer: a conversation node reports that media joined and takes the lease. go false: hang up, the attempt is over. `machine`,
-     *  `beep`: the AMD result so far; later results come by conversation.stop. `tells_beep`: the carrier reports the end of a voicemail greeting. `placed`: the call, of which its lead may not have been told. */
+     *  `beep`: the AMD result so far; later results come by conversation.stop. `tells_beep`: the carrier reports the end of a voicemail greeting. `placed`: the call, of which its lead may not have been told; `tells_placed`: the asker tells it (absent: a version before 0.3.0, which does not). */
     joined: action(
-      Strict({ call_ref: CallRef, node_id: Text(200) }),
+      Strict({ call_ref: CallRef, node_id: Text(200), tells_placed: Type.Optional(Type.Boolean()) }),
       Type.Object({
         go: Type.Boolean(),
         reason: Nullable(UpTo(500)),

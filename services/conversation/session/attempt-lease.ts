@@ -26,26 +26,31 @@ export interface AttemptLeaseDeps extends Pick<ServiceDeps, "bus" | "clock" | "l
   onLost(): void;
 }
 
-/** Asks for another lease; until that was answered, with word that the conversation has begun. */
-function renewal({ bus, lead_id, claim_no, lease_seconds, placed }: AttemptLeaseDeps): () => Promise<boolean> {
+/** Asks for another lease; until that was answered, with word that the conversation has begun. `untold`: the call of which the lead was not told so far. */
+function renewal({ bus, lead_id, claim_no, lease_seconds, placed }: AttemptLeaseDeps) {
   let told = false;
-  return async () => {
-    const begins = told ? {} : { answered: true, ...(placed && { placed }) };
-    const { done } = await bus.call("leads.extend", { lead_id, claim_no, lease_seconds, ...begins });
-    told = true;
-    return done;
+  const untold = () => (told || placed === undefined ? {} : { placed });
+  return {
+    untold,
+    async renew(): Promise<boolean> {
+      const begins = told ? {} : { answered: true, ...untold() };
+      const { done } = await bus.call("leads.extend", { lead_id, claim_no, lease_seconds, ...begins });
+      told = true;
+      return done;
+    },
   };
 }
 
 /** Renews the lease from now on. A failed renewal is retried; only the answer `done: false` means that the lease is lost. */
 export function holdAttemptLease(deps: AttemptLeaseDeps) {
   const { bus, clock, log, lead_id, claim_no, lease_seconds, leaving, onLost } = deps;
+  const { renew, untold } = renewal(deps);
   const lease = keepLease({
     clock,
     leaseSeconds: lease_seconds,
     renewNow: true,
     onLost,
-    renew: renewal(deps),
+    renew,
     onError: (error) =>
       log.warn(
         { event: "talk.lease_not_renewed", error: errorForLog(error) },
@@ -60,6 +65,7 @@ export function holdAttemptLease(deps: AttemptLeaseDeps) {
         lead_id,
         claim_no,
         facts,
+        ...untold(),
         ...(end_call ? { end_call } : {}),
       });
       log.info(

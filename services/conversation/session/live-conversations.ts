@@ -64,7 +64,7 @@ async function joinCall(
 ): Promise<ResultOf<"dialer.joined">> {
   for (let tries = 1; ; tries++) {
     try {
-      return await bus.call("dialer.joined", { call_ref, node_id });
+      return await bus.call("dialer.joined", { call_ref, node_id, tells_placed: true });
     } catch (error) {
       if (tries >= JOIN_TRIES || late.aborted) throw error;
       await clock.wait(JOIN_PAUSE_MS, late);

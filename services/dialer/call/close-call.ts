@@ -4,7 +4,7 @@ import { close } from "./call-state-machine.ts";
 import type { CallDoc } from "./calls.model.ts";
 import { nextPricePoll } from "../billing/charge.ts";
 import { factsOf } from "./call-facts.ts";
-import { afterCall } from "../recordings/expect-recording.ts";
+import { addressOf, afterCall } from "../recordings/expect-recording.ts";
 import { settleSpend } from "../spend/spend-settlement.ts";
 import { logCall } from "./call-log.ts";
 import { placedOf } from "./tell-placed.ts";
@@ -46,7 +46,7 @@ async function settleLead(deps: DialerParts, call: CallDoc): Promise<void> {
     return;
   }
   if (call.holder === undefined) {
-    const placed = placedOf(call);
+    const placed = placedOf(call, addressOf(deps, call));
     await deps.bus.call("leads.settle", { ...baton, facts: factsOf(call, null), ...(placed && { placed }) });
     return;
   }

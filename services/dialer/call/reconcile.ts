@@ -1,3 +1,5 @@
+import { addressOf } from "../recordings/expect-recording.ts";
+import { placedOf } from "./tell-placed.ts";
 import type { Verdict } from "../../../shared/contracts/dialer.ts";
 import { isFailure } from "../../../shared/errors.ts";
 import { callRef } from "../../../shared/ids.ts";
@@ -69,12 +71,14 @@ async function liveVerdict(deps: DialerParts, call: CallDoc): Promise<Verdict> {
  */
 async function endedVerdict(deps: DialerParts, call: CallDoc): Promise<Verdict> {
   if (call.ended === "not_dialled") return { verdict: "never_dialled" };
-  if (call.holder === undefined) return { verdict: "ended", facts: factsOf(call, null) };
+  const placed = placedOf(call, addressOf(deps, call));
+  if (call.holder === undefined) return { verdict: "ended", facts: factsOf(call, null), ...(placed && { placed }) };
   const owned = await withOwner(deps, call.holder, call);
   if (owned) return owned;
   const { talk } = await deps.bus.call("conversation.salvage", { call_ref: call._id });
   const facts = factsOf(call, talk);
-  return { verdict: "ended", facts: { ...facts, error: facts.error ?? conversationLost() } };
+  const error = facts.error ?? conversationLost();
+  return { verdict: "ended", facts: { ...facts, error }, ...(placed && { placed }) };
 }
 
 /**

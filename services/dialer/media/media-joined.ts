@@ -2,10 +2,10 @@ import type { PlacedCall } from "../../../shared/contracts/records/attempt.ts";
 import { endsForVoicemail, isLive, joinMedia } from "../call/call-state-machine.ts";
 import { isSession, type CallDoc } from "../call/calls.model.ts";
 import { endCall } from "../call/call-control.ts";
-import { expectRecording } from "../recordings/expect-recording.ts";
+import { addressOf, expectRecording } from "../recordings/expect-recording.ts";
 import { dueAfterJoin } from "../call/call-deadlines.ts";
 import { logCall } from "../call/call-log.ts";
-import { placedOf } from "../call/tell-placed.ts";
+import { notePlaced, placedOf } from "../call/tell-placed.ts";
 import type { DialerParts } from "../deps.ts";
 
 /** The answer to a conversation node when media joined. */
@@ -31,7 +31,7 @@ const withPlaced = (placed: PlacedCall | undefined) => (placed === undefined ? {
 
 /** AMD results from before the conversation joined go with the answer: they reached no node. */
 const yes = (deps: DialerParts, call: CallDoc): MediaJoinedAnswer => ({
-  ...withPlaced(placedOf(call)),
+  ...withPlaced(placedOf(call, addressOf(deps, call))),
   go: true,
   reason: null,
   answered_at: call.answered_at?.toISOString() ?? null,
@@ -62,8 +62,13 @@ async function tellOfSession(
   await deps.bus.call("leads.annotate", { lead_id, claim_no, call_id: carrier_call_id, call_initiated_time });
 }
 
-/** The fence at answer: hands the lease to the node whose media joined, or refuses with the reason and ends the call. The same node may ask again. */
-export async function mediaJoined(deps: DialerParts, ref: string, node: string): Promise<MediaJoinedAnswer> {
+/** The fence at answer: hands the lease to the node whose media joined, or refuses with the reason and ends the call. The same node may ask again. `tells_placed`: it tells the lead of its call. */
+export async function mediaJoined(
+  deps: DialerParts,
+  ref: string,
+  node: string,
+  tells_placed: boolean,
+): Promise<MediaJoinedAnswer> {
   const call = await deps.calls.find(ref);
   if (!call) return no("unknown_call");
   if (isHeldBy(call, node)) return yes(deps, call);
@@ -72,6 +77,8 @@ export async function mediaJoined(deps: DialerParts, ref: string, node: string):
   const moved = await deps.calls.apply(joinMedia(ref, node, now, dueAfterJoin(now, call.order?.max_call_seconds ?? 0)));
   if (moved) {
     if (call.state !== "ANSWERED") logCall(deps, "call.answered", moved, "somebody or something answered");
+    const placed = tells_placed ? undefined : placedOf(moved, addressOf(deps, moved));
+    if (placed) deps.background.run("telling of a call", () => notePlaced(deps, moved, placed));
     if (isSession(moved)) deps.background.run("telling of a session", () => tellOfSession(deps, moved));
     deps.background.run("expecting a recording", () => expectRecording(deps, moved));
     return yes(deps, moved);

@@ -6,26 +6,40 @@ import { callbackBase, type CarrierRecording } from "../carriers/carrier-port.ts
 import { isOwnRecording } from "../media/media-target.ts";
 import { CARRIER_LIMIT_MARGIN_SECONDS } from "../call/call-deadlines.ts";
 import type { DialerParts } from "../deps.ts";
-import { addressReported, callOver, expect, absent, reported } from "./recording-state-machine.ts";
+import { placedOf } from "../call/tell-placed.ts";
+import type { RecordingState } from "../../../shared/contracts/records/recording-states.ts";
+import { addressTakenBack, callOver, expect, absent, reported } from "./recording-state-machine.ts";
 
 /** A recording may outlast the conversation's own limit by this much: the conversation ends it. */
 const RECORD_MARGIN_SECONDS = 60;
 /** The carrier may not know yet that the call is answered: recording is asked for again after these pauses. */
 const BEGIN_AGAIN_MS = [1_000, 4_000] as const;
 
+/** In these states there is a recording, or there will be. */
+const PROMISED: readonly RecordingState[] = ["wanted", "fetching", "stored", "uploaded"];
+
 /** Where a call's recording is downloaded. */
 export const recordingUrl = ({ env }: Pick<DialerParts, "env">, call_id: string): string =>
   `${env.PUBLIC_HTTP_URL}${BASE_PATH}/leads/recording/${encodeURIComponent(call_id)}`;
 
-/** Puts the recording's address into the lead's record, or takes it back. Throws when leads can't be reached. */
-export async function reportAddress(deps: DialerParts, call: CallDoc, known: boolean): Promise<void> {
-  if (call.carrier_call_id === undefined) return;
-  await deps.bus.call("leads.annotate", {
-    lead_id: call.lead_id,
-    claim_no: call.claim_no,
-    recording_url: known ? recordingUrl(deps, call.carrier_call_id) : null,
-  });
-  await deps.recordings.apply(addressReported(call._id, known));
+/** Where the recording of an answered call will be, or is; undefined: none is expected. */
+export function addressOf(deps: DialerParts, call: CallDoc): string | undefined {
+  const { carrier_call_id, holder, recording } = call;
+  // of a call that its conversation has just joined the recording may not be written yet
+  const isToBe = recording ? PROMISED.includes(recording.state) : holder !== undefined && isRecorded(deps, call);
+  return carrier_call_id !== undefined && isToBe ? recordingUrl(deps, carrier_call_id) : undefined;
+}
+
+/** Puts the recording's address into the lead's record; null: takes it back. Throws when leads can't be reached. */
+async function noteAddress(deps: DialerParts, call: CallDoc, recording_url: string | null): Promise<void> {
+  const { lead_id, claim_no } = call;
+  await deps.bus.call("leads.annotate", { lead_id, claim_no, recording_url });
+}
+
+/** There is no recording after all: the lead's record names none any more. Throws when leads can't be reached. */
+export async function takeAddressBack(deps: DialerParts, call: CallDoc): Promise<void> {
+  await noteAddress(deps, call, null);
+  await deps.recordings.apply(addressTakenBack(call._id));
 }
 
 /** Makes the carrier record a live call. A refusal is no error of the call: it goes on without. */
@@ -66,7 +80,8 @@ export async function afterCall(deps: DialerParts, { _id, recording }: CallDoc):
 }
 
 /**
- * After the answer: the recording is expected, and the lead's record names its address at once, so that the webhook event does so too. Idempotent.
+ * After the answer: the recording is expected. The lead's record names its address before the lead ends, so that the webhook event does so too: by the write of the
+ * call's answer or end where we called (`placedOf`), else by one of its own. Idempotent.
  */
 export async function expectRecording(deps: DialerParts, call: CallDoc): Promise<void> {
   if (call.recording !== undefined || !isRecorded(deps, call)) return;
@@ -78,7 +93,8 @@ export async function expectRecording(deps: DialerParts, call: CallDoc): Promise
   const isCommanded =
     !isOurs && call.provider !== undefined && deps.carriers.of(call.provider).capabilities.recording === "command";
   if (!isCommanded && !isLive(moved)) await afterCall(deps, moved); // the end came before this
-  await reportAddress(deps, moved, true);
+  const address = addressOf(deps, moved);
+  if (placedOf(moved) === undefined && address !== undefined) await noteAddress(deps, moved, address);
   if (isCommanded) await startRecording(deps, call._id);
 }
 

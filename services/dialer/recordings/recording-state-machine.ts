@@ -6,7 +6,7 @@ import type { StoredRecording } from "../call/calls.model.ts";
 import type { CarrierRecording } from "../carriers/carrier-port.ts";
 
 /** What a recording is owed next. Pure. */
-export type DueStep = "ask" | "give_up_waiting" | "fetch" | "tell" | "tell_stored" | "take_back" | "upload" | null;
+export type DueStep = "ask" | "give_up_waiting" | "fetch" | "tell_stored" | "take_back" | "upload" | null;
 
 /** A conversation without a reported end: its recording is polled this long after it can have ended. */
 const UNREPORTED_MS = 2 * 3_600_000;
@@ -29,7 +29,7 @@ const UPLOAD_AGAIN_MS = { base: 60_000, most: 3_600_000 };
 
 /** What is to be done about a recording now. `upload`: new recordings go to the bucket too. Pure. */
 export function dueStep(
-  { state, own = false, recording_id, told: reported = false, stored_told = false, tries, looks = 0 }: StoredRecording,
+  { state, own = false, recording_id, told = false, stored_told = false, tries, looks = 0 }: StoredRecording,
   upload: boolean,
 ): DueStep {
   switch (state) {
@@ -40,12 +40,11 @@ export function dueStep(
     case "fetching":
       return "fetch";
     case "absent":
-      return reported ? "take_back" : null;
+      return told ? "take_back" : null;
     case "failed":
       return null;
     case "uploaded":
     case "stored":
-      if (!reported) return "tell";
       if (!stored_told) return "tell_stored";
       return state === "stored" && upload && tries < MAX_UPLOADS ? "upload" : null;
   }
@@ -60,13 +59,14 @@ const set = (fields: Partial<StoredRecording>, ...gone: (keyof StoredRecording)[
   ...(gone.length === 0 ? {} : { $unset: Object.fromEntries(gone.map((name) => [`recording.${name}`, 1 as const])) }),
 });
 
-/** (none) -> wanted: the call is answered and will have a recording. */
+/** (none) -> wanted: the call is answered and will have a recording, of which the lead is told. */
 export const expect = (ref: string, now: Date, max_call_seconds: number, own: boolean): Transition => ({
   filter: { _id: ref, recording: null },
   update: set({
     state: "wanted",
     ...(own ? { own } : {}),
     tries: 0,
+    told: true,
     due_at: plusMs(plusSeconds(now, max_call_seconds), UNREPORTED_MS),
   }),
 });
@@ -217,16 +217,18 @@ export const lost = (ref: string, now: Date, own: boolean): Transition => ({
     : set({ state: "wanted", tries: 0, due_at: now }),
 });
 
-/** The lead's record names its address, or does so no more. */
-export const addressReported = (ref: string, known: boolean): Transition => ({
+/** The lead's record names its address no more. */
+export const addressTakenBack = (ref: string): Transition => ({
   filter: { _id: ref, recording: { $ne: null } },
-  update: set({ told: known }),
+  update: set({ told: false }),
 });
 
-/** The leads service knows that it is stored; due again at once where something is still to be done. `due_at` as it was taken. */
+/** The leads service knows that it is stored, and where; due again at once where something is still to be done. `due_at` as it was taken. */
 export const storedTold = (ref: string, due_at: Date, further: boolean, now: Date): Transition => ({
   filter: { _id: ref, "recording.due_at": due_at },
-  update: further ? set({ stored_told: true, due_at: now }) : set({ stored_told: true }, "due_at"),
+  update: further
+    ? set({ told: true, stored_told: true, due_at: now })
+    : set({ told: true, stored_told: true }, "due_at"),
 });
 
 /** Nothing is owed: it is polled no more. `due_at` as it was taken. */

@@ -2,7 +2,7 @@ import { plusMs } from "../../../shared/time/clock.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { REPOLL_MS } from "../call/call-deadlines.ts";
 import type { DialerParts } from "../deps.ts";
-import { reportAddress } from "./expect-recording.ts";
+import { addressOf, takeAddressBack } from "./expect-recording.ts";
 import { fetchRecording } from "./fetch-recording.ts";
 import { findRecording } from "./find-recording.ts";
 import { absent, done, dueStep, LEASE_MS, proceed, storedTold } from "./recording-state-machine.ts";
@@ -21,10 +21,15 @@ export interface RecordingWorker {
 const AT_ONCE = 8;
 const NEVER_TOLD = "The carrier never told of a recording, and none was found there.";
 
-/** Tells the leads service that a recording is stored, of which it makes an event; until it has answered, it is told again. Throws when it can't be reached. */
+/** Tells the leads service that a recording is stored, and where, of which it makes an event; until it has answered, it is told again. Throws when it can't be reached. */
 async function tellStored(deps: DialerParts, call: RecordedCall, lease_until: Date): Promise<void> {
   const { _id, lead_id, claim_no, carrier_call_id: call_id = null, recording } = call;
-  await deps.bus.call("leads.annotate", { lead_id, claim_no, recording_stored: { call_id } });
+  const recording_url = addressOf(deps, call);
+  await deps.bus.call("leads.annotate", {
+    lead_id,
+    claim_no,
+    recording_stored: { call_id, ...(recording_url && { recording_url }) },
+  });
   const further = dueStep({ ...recording, stored_told: true }, deps.stores.upload) !== null;
   await deps.recordings.apply(storedTold(_id, lease_until, further, deps.clock.now()));
 }
@@ -44,14 +49,11 @@ async function advance(deps: DialerParts, call: RecordedCall, lease_until: Date)
     case "upload":
       await uploadRecording(deps, call);
       return;
-    case "tell":
-      await reportAddress(deps, call, true);
-      break;
     case "tell_stored":
       await tellStored(deps, call, lease_until);
       return;
     case "take_back":
-      await reportAddress(deps, call, false);
+      await takeAddressBack(deps, call);
       break;
     case null:
       await deps.recordings.apply(done(call._id, lease_until));

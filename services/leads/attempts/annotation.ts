@@ -113,7 +113,9 @@ const placedNews = ({ claim_no, call_id, call_initiated_time = "", ringing_at }:
 
 /** What an annotation tells. Each comes in one of its own. */
 function newsOf(p: Annotation, now: Date): News | null {
-  const { claim_no, call_id, call_initiated_time, cost, evaluation } = p;
+  const { claim_no, call_id, call_initiated_time, cost, evaluation, recording_url } = p;
+  // its address may still be on the way, with the answer
+  if (recording_url === null) return { guard: UNDER_WAY, marks: { "attempt.unrecorded": true }, events: [] };
   if (call_id !== undefined && call_initiated_time !== undefined) return placedNews(p, now);
   if (cost !== undefined)
     return { guard: { [`costs.${claim_no}`]: { $ne: cost } }, marks: {}, events: [priced(now, claim_no, cost)] };
@@ -142,10 +144,13 @@ async function toldAlone(
   { recording_stored, ringing: rings, turns, ...p }: Annotation,
 ): Promise<boolean | undefined> {
   const now = clock.now();
-  if (recording_stored !== undefined) return (await leads.transition(noteRecording(p, recording_stored, now))) !== null;
   if (turns !== undefined) return (await leads.transition(talkOn(p, turns, now))) !== null;
-  if (rings === undefined) return undefined;
-  for (const first of [false, true]) if (await leads.transition(ring(p, rings.call_id, first, now))) return true;
+  const either =
+    recording_stored === undefined
+      ? rings && ((first: boolean) => ring(p, rings.call_id, first, now))
+      : (later: boolean) => noteRecording(p, recording_stored, later, now);
+  if (either === undefined) return undefined;
+  for (const which of [false, true]) if (await leads.transition(either(which))) return true;
   return false;
 }
 

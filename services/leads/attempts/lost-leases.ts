@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import { plusSeconds } from "../../../shared/time/clock.ts";
-import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
+import type { AttemptFacts, PlacedCall } from "../../../shared/contracts/records/attempt.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import type { LeadDeps } from "../deps.ts";
@@ -19,7 +19,8 @@ const PARKED_AFTER_RECOVERIES = 3;
 
 async function recoverLead(deps: LeadDeps, lead: LeadState): Promise<void> {
   const { bus, clock, leads, log, metrics } = deps;
-  const settleAs = (facts: AttemptFacts) => settle(deps, { ...lease, facts });
+  const settleAs = (facts: AttemptFacts, placed?: PlacedCall) =>
+    settle(deps, { ...lease, facts, ...(placed && { placed }) });
   const lease = { lead_id: lead._id, claim_no: lead.claim_no };
   const now = clock.now();
   if (
@@ -35,7 +36,7 @@ async function recoverLead(deps: LeadDeps, lead: LeadState): Promise<void> {
     return;
   }
   if (answer.verdict === "ended") {
-    await settleAs(answer.facts);
+    await settleAs(answer.facts, answer.placed);
     return;
   }
   if (isInboundCall(lead)) {

@@ -20,9 +20,15 @@ type Told = Pick<LeadDoc, "attempt" | "execution_mode" | "call_direction">;
 /** When it happened, as an event tells it: neither before what came before it nor in the future, whatever the dialer's clock says. */
 const within = (at: Date, from: Date, to: Date): Date => (at < from ? from : at > to ? to : at);
 
+/** Where the recording of the call will be, unless the lead knows already that there will be none. */
+const recordingNews = ({ recording_url }: PlacedCall, unrecorded: boolean): CallNews =>
+  recording_url === undefined || unrecorded
+    ? NO_NEWS
+    : { ...NO_NEWS, guard: { "attempt.unrecorded": null }, fields: { recording_url } };
+
 /**
- * That the carrier took the call, and that the phone rang, where the lead has not been told: by the write that says that it was answered or is over, so that neither takes a
- * write of its own where calls are answered or end soon. After the answer nothing of it is told.
+ * That the carrier took the call, that the phone rang, and where the recording will be, where the lead has not been told: by the write that says that it was answered or is over, so that
+ * none of it takes a write of its own where calls are answered or end soon. After the answer nothing of it is told.
  */
 export function callNews(
   { attempt, execution_mode, call_direction }: Told,
@@ -32,7 +38,8 @@ export function callNews(
 ): CallNews {
   const isOurs = DIALLED_MODES.includes(execution_mode) && call_direction === "OUTBOUND";
   if (call === undefined || attempt === null || attempt.answered_at !== undefined || !isOurs) return NO_NEWS;
-  const { dialing_at, ringing_at } = attempt;
+  const { dialing_at, ringing_at, unrecorded = false } = attempt;
+  const recording = recordingNews(call, unrecorded);
   const placed_at = dialing_at ?? within(new Date(call.placed_at), attempt.claimed_at, now);
   const rings = call.ringing_at !== null && ringing_at === undefined;
   const rang_at = call.ringing_at === null ? now : within(new Date(call.ringing_at), placed_at, now);
@@ -40,11 +47,11 @@ export function callNews(
     ...(dialing_at === undefined ? [dialing(placed_at, claim_no, call.call_id)] : []),
     ...(rings ? [ringing(rang_at, claim_no)] : []),
   ];
-  if (events.length === 0) return NO_NEWS;
+  if (events.length === 0) return recording;
   return {
-    guard: { "attempt.dialing_at": dialing_at ?? null, "attempt.ringing_at": ringing_at ?? null },
+    guard: { ...recording.guard, "attempt.dialing_at": dialing_at ?? null, "attempt.ringing_at": ringing_at ?? null },
     marks: { "attempt.dialing_at": placed_at, ...(rings ? { "attempt.ringing_at": rang_at } : {}) },
     events,
-    fields: { call_id: call.call_id, call_initiated_time: new Date(call.placed_at) },
+    fields: { ...recording.fields, call_id: call.call_id, call_initiated_time: new Date(call.placed_at) },
   };
 }

@@ -1,7 +1,7 @@
 import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { AttemptSnapshot, Faults, LeadDoc, LeadState, Owing } from "../leads.model.ts";
 import { attemptFields, attemptHistory, countIncrements, outdatedFields, preCheckHistory } from "./attempt-record.ts";
-import { NO_NEWS } from "./call-news.ts";
+import { NO_NEWS, type CallNews } from "./call-news.ts";
 import { NEVER_AGES, notParked, withoutFaults, type Aged } from "./faults.ts";
 import * as event from "./lead-events.ts";
 import {
@@ -196,9 +196,12 @@ export function releaseForPreCheck(
   };
 }
 
-/** Its evaluation came with the attempt's end: none that comes later is told as the first. */
-const evaluatedAt = ({ evaluation }: AttemptFacts, now: Date): Record<string, unknown> =>
-  evaluation ? { "attempt.evaluated_at": now } : {};
+/** What the end of an attempt leaves in the lead. Where its evaluation came with the end, none that comes later is told as the first. */
+const endFields = (facts: AttemptFacts, { fields }: CallNews, now: Date): Record<string, unknown> => ({
+  ...fields,
+  ...attemptFields(facts),
+  ...(facts.evaluation ? { "attempt.evaluated_at": now } : {}),
+});
 
 /** PROCESSING -> RETRY. */
 export const retry = (
@@ -212,8 +215,7 @@ export const retry = (
   filter: endedBy(lease, lead, facts, news),
   update: {
     $set: {
-      ...attemptFields(facts),
-      ...evaluatedAt(facts, now),
+      ...endFields(facts, news, now),
       ...withoutFaults(lead, now).$set,
       status: "RETRY",
       queue: queueOf(lead),
@@ -247,8 +249,7 @@ export const finish = (
   filter: endedBy(lease, lead, facts, news),
   update: {
     $set: {
-      ...attemptFields(facts),
-      ...evaluatedAt(facts, now),
+      ...endFields(facts, news, now),
       ...finishedFields(lead, outcome, now),
       ...owedEnd(lease, end_call, now),
     },

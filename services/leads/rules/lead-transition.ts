@@ -229,20 +229,25 @@ export const annotate = (
   events: [],
 });
 
-/** The recording of an attempt is stored: told once, also after the next attempt has begun, and of a person who is erased not at all. */
+/** The recording of an attempt is stored: told once, also after the next attempt has begun, and of a person who is erased not at all. `later`: only where another attempt has begun, whose recording the lead's record names. */
 export const noteRecording = (
   { lead_id, claim_no }: Lease,
-  { call_id }: { call_id: string | null },
+  { call_id, recording_url }: { call_id: string | null; recording_url?: string | undefined },
+  later: boolean,
   now: Date,
 ): LeadTransition => ({
   filter: {
     _id: lead_id,
-    claim_no: { $gte: claim_no },
+    claim_no: later ? { $gt: claim_no } : claim_no,
     [`recorded_at.${claim_no}`]: null,
     "meta.erased_at": null,
   },
   update: {
-    $set: { [`recorded_at.${claim_no}`]: now, updated_at: now },
+    $set: {
+      [`recorded_at.${claim_no}`]: now,
+      updated_at: now,
+      ...(later || recording_url === undefined ? {} : { recording_url }),
+    },
     ...historyEntry("noted", now, { claim_no, recording: "stored" }),
   },
   events: [recorded(now, claim_no, call_id)],

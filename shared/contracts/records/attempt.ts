@@ -140,6 +140,8 @@ export const PlacedCall = Strict({
   placed_at: IsoTime,
   /** null: nothing says that it rang. */
   ringing_at: Nullable(IsoTime),
+  /** Where its recording will be. Absent: none is expected so far. */
+  recording_url: Type.Optional(UpTo(2000)),
 });
 export type PlacedCall = Static<typeof PlacedCall>;
 

@@ -1,4 +1,4 @@
-import { IsoTime, Json, Nullable, Strict, Type } from "../define.ts";
+import { IsoTime, Json, Nullable, Strict, Type, UpTo } from "../define.ts";
 import { CostItem, Evaluation, MAX_TOLD_TURNS, MAX_TURNS, TalkTurn } from "../records/attempt.ts";
 
 /** The facts of an attempt that come early or late, beside its lease: each as it becomes known. */
@@ -24,9 +24,11 @@ export const LateFacts = {
   ),
   /**
    * The recording is stored, under the carrier's name of its call: comes in a message of its own, is told once, and also when the next
-   * attempt has begun.
+   * attempt has begun. `recording_url`: where it is, for the record of a lead that no other attempt has begun for.
    */
-  recording_stored: Type.Optional(Strict({ call_id: Nullable(Type.String()) })),
+  recording_stored: Type.Optional(
+    Strict({ call_id: Nullable(Type.String()), recording_url: Type.Optional(UpTo(2000)) }),
+  ),
   /** The results of the pre-checks, and the variables they add to the payload. */
   pre_check_results: Type.Optional(Type.Array(Json, { maxItems: 100 })),
   exported: Type.Optional(Json),

@@ -26,6 +26,26 @@ test("the lease is renewed every third of its life, and no longer than the conve
   expect(t.named("leads.settle").at(-1)?.params).not.toHaveProperty("end_call");
 });
 
+test("the call is told with the answer; where that came to nothing, with the end", async () => {
+  const placed = {
+    call_id: "CA1",
+    placed_at: "2026-11-21T12:00:00.000Z",
+    ringing_at: null,
+    recording_url: "https://r",
+  };
+  const bus = { "leads.extend": () => fail("TIMEOUT", "slow") };
+  for (const [t, told] of [
+    [hold({ placed }), undefined],
+    [hold({ placed, bus }), placed],
+  ] as const) {
+    await t.pass(0);
+    t.events().closed();
+    await t.session.ended;
+    expect(t.named("leads.extend")[0]?.params).toMatchObject({ answered: true, placed });
+    expect(t.named("leads.settle").at(-1)?.params["placed"]).toEqual(told);
+  }
+});
+
 test("a renewal that fails does not end the conversation; the answer that the lease is lost does, unsettled", async () => {
   let answer: () => unknown = () => fail("TIMEOUT", "slow");
   const t = hold({ bus: { "leads.extend": () => answer() } });

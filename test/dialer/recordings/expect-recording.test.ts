@@ -3,7 +3,8 @@ import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
 import type { Transition } from "../../../services/dialer/call/call-state-machine.ts";
 import type { Capabilities } from "../../../services/dialer/carriers/carrier-port.ts";
 import type { DialerParts } from "../../../services/dialer/deps.ts";
-import { expectRecording, recordingReported } from "../../../services/dialer/recordings/expect-recording.ts";
+import { addressOf, expectRecording, recordingReported } from "../../../services/dialer/recordings/expect-recording.ts";
+import { ENDED_RECORDING } from "../../../services/dialer/recordings/recording-state-machine.ts";
 import { Failure } from "../../../shared/errors.ts";
 
 const REF = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff.1";
@@ -54,7 +55,7 @@ const depsFor = (recording: Capabilities["recording"]): DialerParts => {
     carriers: { of: () => carrier },
     calls: { find: async () => call },
     bus: {
-      call: async (_action: string, p: { recording_url: string }) => {
+      call: async (_action: string, p: { recording_url: string | null }) => {
         seen.push(`lead ${p.recording_url}`);
         return { done: true };
       },
@@ -77,45 +78,65 @@ const depsFor = (recording: Capabilities["recording"]): DialerParts => {
   };
   return made as unknown as DialerParts;
 };
-const URL_TOLD = [
-  "wanted",
-  "lead https://calls.example.com/agent/voice/callagent/leads/recording/v3%3Aabc%2F1",
-  "told true",
-];
+const ADDRESS = "https://calls.example.com/agent/voice/callagent/leads/recording/v3%3Aabc%2F1";
 const COMMAND =
   'record {"call_id":"v3:abc/1","leg_id":"leg-1"} for 690 s, https://calls.example.com/carriers/PROVIDER_TWO';
 
 describe("an answered call that is to be recorded", () => {
-  test("by the dial request: it is waited for, and the lead is told the address", async () => {
+  test("by the dial request: it is waited for; the lead is told the address with the call, and of an inbound one at once", async () => {
     await expectRecording(depsFor("dial"), call);
-    expect(seen).toEqual(URL_TOLD);
+    expect(seen).toEqual(["wanted"]);
+    seen = [];
+    call = { ...call, direction: "INBOUND" };
+    await expectRecording(depsFor("dial"), call);
+    expect(seen).toEqual(["wanted", `lead ${ADDRESS}`]);
+  });
+  test.each<[string, Capabilities["recording"], Partial<CallDoc>, string | undefined]>([
+    ["is to be recorded, as its conversation joins", "command", {}, ADDRESS],
+    ["can't be recorded", "none", {}, undefined],
+    [
+      "was answered, and its conversation has not joined",
+      "dial",
+      { recording: { state: "wanted", tries: 0 } },
+      ADDRESS,
+    ],
+    ["was not answered", "dial", { holder: "" }, undefined],
+    ["has a recording", "none", { recording: { state: "stored", tries: 0 } }, ADDRESS],
+    ["has none after all", "dial", { recording: { state: "absent", tries: 0 } }, undefined],
+    ["has one that is lost", "dial", { recording: { state: "failed", tries: 0 } }, undefined],
+    ["has one that was erased", "dial", { recording: ENDED_RECORDING }, undefined],
+    ["has no name at a carrier", "dial", { carrier_call_id: "" }, undefined],
+  ])("the address of the recording of a call that %s", (_which, how, fields, address) => {
+    const { holder, carrier_call_id, ...rest } = { ...call, ...fields };
+    const given = { ...rest, ...(holder && { holder }), ...(carrier_call_id && { carrier_call_id }) };
+    expect(addressOf(depsFor(how), given)).toBe(address);
   });
   test("by command: once the talk has joined, for the talk's length and a margin", async () => {
     const { holder: _holder, ...alone } = call;
     await expectRecording(depsFor("command"), alone);
     expect(seen).toEqual([]);
     await expectRecording(depsFor("command"), call);
-    expect(seen).toEqual([...URL_TOLD, COMMAND]);
+    expect(seen).toEqual(["wanted", COMMAND]);
   });
   test("by the dial request, the call over before: it is asked for soon all the same", async () => {
     call = { ...call, state: "ENDED", recording: { state: "wanted", tries: 0 } };
     const { recording: _none, ...before } = call;
     await expectRecording(depsFor("dial"), before);
-    expect(seen).toEqual(["wanted", "looks 0", ...URL_TOLD.slice(1)]);
+    expect(seen).toEqual(["wanted", "looks 0"]);
   });
   test("a command that fails is tried again, then the call goes on without a recording", async () => {
     refusals = 1;
     await expectRecording(depsFor("command"), call);
-    expect(seen).toEqual([...URL_TOLD, COMMAND, "wait 1000", COMMAND]);
+    expect(seen).toEqual(["wanted", COMMAND, "wait 1000", COMMAND]);
     [seen, refusals] = [[], 9];
     await expectRecording(depsFor("command"), call);
-    expect(seen).toEqual([...URL_TOLD, COMMAND, "wait 1000", COMMAND, "wait 4000", COMMAND, "absent"]);
+    expect(seen).toEqual(["wanted", COMMAND, "wait 1000", COMMAND, "wait 4000", COMMAND, "absent"]);
   });
   test("a call that is over is not recorded any more", async () => {
     const before = call;
     call = { ...call, state: "ENDED" };
     await expectRecording(depsFor("command"), before);
-    expect(seen).toEqual([...URL_TOLD, "absent"]);
+    expect(seen).toEqual(["wanted", "absent"]);
   });
   test("nothing where it is not asked for, not possible, or under way already", async () => {
     await expectRecording(depsFor("none"), call);

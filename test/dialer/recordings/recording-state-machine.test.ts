@@ -173,7 +173,7 @@ describe("every move in every state", () => {
   test("that it is stored is told once, and nothing is owed afterwards but an upload", () => {
     const told = (further: boolean) => after(machine.storedTold(REF, LEASE, further, NOW), inState("stored"));
     expect([told(false)?.["stored_told"], told(false)?.["due_at"]]).toEqual([true, undefined]);
-    expect(told(true)).toMatchObject({ stored_told: true, due_at: NOW });
+    expect(told(true)).toMatchObject({ told: true, stored_told: true, due_at: NOW });
   });
   test("a late word of a recording that was given up is believed, a second recording is not", () => {
     expect(
@@ -244,11 +244,11 @@ test.each<[RecordingState, object, machine.DueStep, machine.DueStep]>([
   ["wanted", { looks: 3, recording_id: "RE1" }, "fetch", "fetch"],
   ["wanted", { recording_id: "RE1" }, "fetch", "fetch"],
   ["fetching", { recording_id: "RE1" }, "fetch", "fetch"],
-  ["stored", {}, "tell", "tell"],
+  ["stored", {}, "tell_stored", "tell_stored"],
   ["stored", { told: true }, "tell_stored", "tell_stored"],
   ["stored", { told: true, stored_told: true }, null, "upload"],
   ["stored", { told: true, stored_told: true, tries: 120 }, null, null],
-  ["uploaded", {}, "tell", "tell"],
+  ["uploaded", {}, "tell_stored", "tell_stored"],
   ["uploaded", { told: true }, "tell_stored", "tell_stored"],
   ["uploaded", { told: true, stored_told: true }, null, null],
   ["wanted", { own: true }, "give_up_waiting", "give_up_waiting"],

@@ -8,6 +8,7 @@ import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
 import { callIs } from "../../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../../fixtures/dialer-stage/dial-orders.ts";
+import { addressesTold } from "../../fixtures/told-addresses.ts";
 import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 
 const clock = virtualClock();
@@ -24,11 +25,6 @@ beforeEach(() => {
 });
 
 const pass = () => clock.advance(200);
-const urls = (stage: DialerStage, order: DialJob): unknown[] =>
-  stage
-    .toldOf(order)
-    .map((t) => t.params["recording_url"])
-    .filter((url) => url !== undefined);
 const isIn =
   (state: string) =>
   (c: CallDoc): boolean =>
@@ -84,9 +80,8 @@ describe("the road of a recording", () => {
     const order = d.order("01");
     await d.dial(order);
     const call = await recorded(order, "stored");
-    expect(urls(d, order)).toEqual([
-      `${d.stage.env.PUBLIC_HTTP_URL}/agent/voice/callagent/leads/recording/${call.carrier_call_id}`,
-    ]);
+    const recording_url = `${d.stage.env.PUBLIC_HTTP_URL}/agent/voice/callagent/leads/recording/${call.carrier_call_id}`;
+    expect(new Set(addressesTold(d, order))).toEqual(new Set([recording_url]));
     const { key = "", bytes = 0 } = call.recording;
     expect(call.recording).toMatchObject({
       content_type: "audio/wav",
@@ -101,7 +96,7 @@ describe("the road of a recording", () => {
     });
     await callIs(d, order, "nothing owed", (c) => c.recording?.due_at === undefined, pass);
     const told = d.toldOf(order).map(({ params }) => params["recording_stored"]);
-    expect(told.filter((notice) => notice !== undefined)).toEqual([{ call_id: call.carrier_call_id }]);
+    expect(told.filter((notice) => notice !== undefined)).toEqual([{ call_id: call.carrier_call_id, recording_url }]);
   });
 
   test("while it is on its way it is wanted; a call that is not recorded has none", async () => {
@@ -112,7 +107,11 @@ describe("the road of a recording", () => {
     const silent = d.order("01", { record: false });
     await d.dial(silent);
     const over = await callIs(d, silent, "end", (c) => c.closed_at !== undefined, pass);
-    expect([(await where(over)).recording?.state, over.recording, urls(d, silent)]).toEqual(["absent", undefined, []]);
+    expect([(await where(over)).recording?.state, over.recording, addressesTold(d, silent)]).toEqual([
+      "absent",
+      undefined,
+      [],
+    ]);
     expect(await d.stage.bus.call("dialer.recordingOf", { call_id: "CA-nobody" })).toEqual({ recording: null });
   });
 
@@ -185,7 +184,7 @@ describe("the road of a recording", () => {
       d.callback(order, "recording", { CallSid, RecordingSid: `RE${"0".repeat(32)}`, RecordingStatus: "absent" }),
     );
     const call = await callIs(d, order, "taken back", (c) => c.recording?.told === false, pass);
-    expect([call.recording?.state, urls(d, order).at(-1), (await where(call)).recording?.state]).toEqual([
+    expect([call.recording?.state, addressesTold(d, order).at(-1), (await where(call)).recording?.state]).toEqual([
       "absent",
       null,
       "absent",
@@ -244,7 +243,7 @@ describe("a carrier that does not give it", () => {
       (c) => isIn("absent")(c) && c.recording?.told === false && c.recording.due_at === undefined,
       pass,
     );
-    expect(urls(d, none.order)).toEqual([null]);
+    expect(addressesTold(d, none.order)).toEqual([null]);
     answering(1000, 500);
     const never = await left({ state: "wanted", tries: 19, told: true, ...source });
     const failed = await recorded(never.order, "failed");

@@ -15,6 +15,7 @@ import { until } from "../../../../local/harness/stage.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
 import { callIs } from "../../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../../fixtures/dialer-stage/dial-orders.ts";
+import { addressesTold } from "../../fixtures/told-addresses.ts";
 import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 
 const clock = virtualClock();
@@ -35,11 +36,6 @@ const FRAME = 160;
 const pass = () => clock.advance(200);
 const growing = async (stage = d): Promise<string[]> =>
   readdir(join(stage.stage.env.RECORDINGS_DIR, ".talks")).catch(() => []);
-const urls = (order: DialJob, stage = d): unknown[] =>
-  stage
-    .toldOf(order)
-    .map((t) => t.params["recording_url"])
-    .filter((url) => url !== undefined);
 const recordingOf = async (call: CallDoc, stage = d) =>
   (await stage.stage.bus.call("dialer.recordingOf", { call_id: call.carrier_call_id ?? "" })).recording;
 const ours = (stage = d): SessionRecordings => {
@@ -144,14 +140,33 @@ describe("a recording of our own", () => {
         return live;
       }),
     );
-    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "node-9" })).toMatchObject({
-      go: true,
-    });
+    const join = (tells_placed: boolean) =>
+      d.stage.bus.call("dialer.joined", {
+        call_ref: refOf(order),
+        node_id: "node-9",
+        ...(tells_placed && { tells_placed }),
+      });
+    const joined = await join(true);
     const call = await callIs(d, order, "told", (c) => c.recording?.told === true, pass);
-    expect([call.recording, urls(order)]).toEqual([
+    expect([joined, call.recording, addressesTold(d, order)]).toEqual([
+      expect.objectContaining({
+        go: true,
+        placed: expect.objectContaining({ recording_url: expect.stringContaining(String(call.carrier_call_id)) }),
+      }),
       expect.objectContaining({ state: "wanted", own: true }),
-      [expect.stringContaining(String(call.carrier_call_id))],
+      [],
     ]);
+    // a conversation of the version before does not tell it
+    await d.calls.updateOne({ _id: refOf(order) }, { $unset: { holder: 1 } });
+    await join(false);
+    await callIs(d, order, "told", () => addressesTold(d, order).length > 0, pass);
+    expect(d.toldOf(order).map(({ params }) => params)).toContainEqual({
+      lead_id: order.lead_id,
+      claim_no: 1,
+      call_id: call.carrier_call_id,
+      call_initiated_time: expect.any(String),
+      recording_url: expect.stringContaining(String(call.carrier_call_id)),
+    });
   });
 
   test("one that never comes is given up after an hour, and taken all the same should it come later", async () => {
@@ -164,10 +179,10 @@ describe("a recording of our own", () => {
       () => clock.advance(600_000),
     );
     // told until it is heard: once or more
-    expect(new Set(urls(order))).toEqual(new Set([null]));
+    expect(new Set(addressesTold(d, order))).toEqual(new Set([null]));
     await record(ours(), call._id, 1);
-    await callIs(d, order, "told", (c) => c.recording?.state === "stored" && c.recording.told === true, pass);
-    expect(urls(order).at(-1)).toEqual(expect.stringContaining(String(call.carrier_call_id)));
+    await callIs(d, order, "told", (c) => c.recording?.stored_told === true, pass);
+    expect(addressesTold(d, order).at(-1)).toEqual(expect.stringContaining(String(call.carrier_call_id)));
   });
 
   test("told again it changes nothing; of calls that are none, or their carrier's, the file is removed", async () => {

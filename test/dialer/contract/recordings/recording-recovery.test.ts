@@ -9,6 +9,7 @@ import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { virtualClock } from "../../../fixtures/virtual-clock.ts";
 import { callIs } from "../../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../../fixtures/dialer-stage/dial-orders.ts";
+import { addressesTold } from "../../fixtures/told-addresses.ts";
 import { setDialerStage, type DialerStage } from "../../fixtures/dialer-stage/dialer-stage.ts";
 
 const clock = virtualClock();
@@ -23,11 +24,6 @@ beforeEach(() => {
 });
 
 const pass = () => clock.advance(200);
-const urls = (stage: DialerStage, order: DialJob): unknown[] =>
-  stage
-    .toldOf(order)
-    .map((t) => t.params["recording_url"])
-    .filter((url) => url !== undefined);
 const stored = (order: DialJob): unknown[] =>
   d
     .toldOf(order)
@@ -99,7 +95,7 @@ describe("holders that are gone", () => {
       (c) => isIn("absent")(c) && c.recording?.told === false,
       () => clock.advance(LEASE_MS / 2),
     );
-    expect([urls(d, order), call.recording?.looks, call.recording?.error]).toEqual([
+    expect([addressesTold(d, order), call.recording?.looks, call.recording?.error]).toEqual([
       [null],
       3,
       expect.stringContaining("never told"),
@@ -132,7 +128,9 @@ describe("holders that are gone", () => {
       (c) => c.recording?.stored_told === true,
       () => clock.advance(5_000),
     );
-    const notice = { lead_id: order.lead_id, claim_no: 1, recording_stored: { call_id: call.carrier_call_id } };
+    const recording_url = expect.stringContaining(`/leads/recording/${call.carrier_call_id}`);
+    const recording_stored = { call_id: call.carrier_call_id, recording_url };
+    const notice = { lead_id: order.lead_id, claim_no: 1, recording_stored };
     expect(d.toldOf(order).map(({ params }) => params)).toEqual([notice, notice, notice]);
     expect(done.recording?.due_at).toBeUndefined();
   });
@@ -156,6 +154,21 @@ describe("holders that are gone", () => {
   test("one whose lead was not told is told later", async () => {
     const { order, call } = await left({ state: "stored", key: "k", bytes: 1, content_type: "audio/wav" });
     await callIs(d, order, "told", (c) => c.recording?.told === true && c.recording.due_at === undefined, pass);
-    expect(urls(d, order)).toEqual([expect.stringContaining(String(call.carrier_call_id))]);
+    expect(addressesTold(d, order)).toEqual([expect.stringContaining(String(call.carrier_call_id))]);
+  });
+
+  test("whoever settles for a holder that is gone learns the address with the facts", async () => {
+    for (const [state, address] of [
+      ["wanted", { recording_url: expect.stringContaining("/leads/recording/CA") }],
+      ["absent", {}],
+    ] as const) {
+      const { order, call } = await left({ state, due_at: plusMs(clock.now(), LEASE_MS) });
+      const { lead_id, claim_no } = order;
+      expect(await d.stage.bus.call("dialer.reconcile", { lead_id, claim_no })).toEqual({
+        verdict: "ended",
+        facts: expect.objectContaining({ call_id: call.carrier_call_id }),
+        placed: { call_id: call.carrier_call_id, placed_at: expect.any(String), ringing_at: null, ...address },
+      });
+    }
   });
 });

@@ -27,6 +27,11 @@ const writesOf = async (lead_id: string): Promise<number> => {
 };
 const answer = (lead_id: string, claim_no: number, placed: PlacedCall) =>
   bus.call("leads.extend", { lead_id, claim_no, lease_seconds: LEASE, answered: true, placed });
+const RECORDING = "https://calls.example/recording/CA1";
+/** What of the lead says where its recording is. */
+const recordingOf = async (lead_id: string) =>
+  (await at.db.collection<{ _id: string; recording_url: string | null }>("leads").findOne({ _id: lead_id }))
+    ?.recording_url;
 const settle = (lead_id: string, claim_no: number, placed: PlacedCall) =>
   bus.call("leads.settle", { lead_id, claim_no, facts: { ...noFacts("busy"), call_id: "CA1" }, placed });
 
@@ -91,6 +96,64 @@ test("what was told before is not told again, and what rings later is told alone
     ["lead.ended", ""],
     ["lead.finished", ""],
   ]);
+});
+
+test("where the recording will be is told by the write of the answer, or of the end, and by none of its own", async () => {
+  for (const [tell, how] of [
+    [answer, "answer"],
+    [settle, "end"],
+  ] as const) {
+    const lead_id = await due();
+    const claim_no = await claim(lead_id);
+    const before = await writesOf(lead_id);
+    await tell(lead_id, claim_no, { ...call(0), recording_url: RECORDING });
+    expect([how, await recordingOf(lead_id), (await writesOf(lead_id)) - before]).toEqual([how, RECORDING, 1]);
+  }
+});
+
+test("it is told although everything else of the call was told before", async () => {
+  const lead_id = await due();
+  const claim_no = await claim(lead_id);
+  await tell(lead_id, claim_no);
+  await bus.call("leads.annotate", { lead_id, claim_no, ringing: { call_id: "CA1" } });
+  await answer(lead_id, claim_no, { ...call(0), recording_url: RECORDING });
+  expect(await recordingOf(lead_id)).toBe(RECORDING);
+});
+
+test.each([
+  ["before the answer is told", "answer last"],
+  ["at the same moment", "both"],
+])("that there is no recording after all, told %s, counts", async (_when, how) => {
+  const lead_id = await due();
+  const claim_no = await claim(lead_id);
+  const none = () => bus.call("leads.annotate", { lead_id, claim_no, recording_url: null });
+  if (how === "answer last") await none();
+  await Promise.all([
+    ...(how === "both" ? [none()] : []),
+    answer(lead_id, claim_no, { ...call(0), recording_url: RECORDING }),
+  ]);
+  expect((await told(lead_id)).slice(2)).toEqual(["lead.dialing", "lead.ringing", "lead.answered"]);
+  expect(await recordingOf(lead_id)).toBe(null);
+});
+
+test("a recording that is stored names its address, in the record of its own attempt alone", async () => {
+  const lead_id = await due();
+  const first = await claim(lead_id, 1);
+  const stored = (attempt: number) =>
+    bus.call("leads.annotate", {
+      lead_id,
+      claim_no: attempt,
+      recording_stored: { call_id: "CA1", recording_url: `${RECORDING}?${attempt}` },
+    });
+  await settle(lead_id, first, call(0));
+  await at.clock.advance(5000);
+  const second = await claim(lead_id);
+  expect(await stored(first)).toEqual({ done: true });
+  expect(await recordingOf(lead_id)).toBe(null);
+  await settle(lead_id, second, call(0));
+  expect(await stored(second)).toEqual({ done: true });
+  expect(await recordingOf(lead_id)).toBe(`${RECORDING}?${second}`);
+  expect(await stored(first)).toEqual({ done: false });
 });
 
 test("times that a clock tells wrong stay between what came before and now", async () => {
