@@ -68,6 +68,7 @@ export interface BusTransporterDeps {
  * Moleculer's transporter for NATS, with what a deployment needs when the bus fails:
  * - while the server is away a request is refused at once (DEPENDENCY_DOWN), so that it is never delivered late, when its caller has long given up;
  * - requests under way at that moment fail with it (TIMEOUT): their messages may be lost, and nobody is to wait for them after the server's return;
+ * - so do those to a process that another one of its name has followed;
  * - on its return the nodes are asked for at once; each counts as there from its answer on;
  * - a message above the server's limit is never sent: its caller gets an error instead of silence (INTERNAL);
  * - what happens to the connection goes to the log by name: `bus.away`, `bus.back`, `bus.slow_consumer`, `bus.max_payload`, `bus.refused`.
@@ -119,6 +120,7 @@ export class BusTransporter extends Transporters.NATS {
   override deserialize(type: string, buffer: Buffer) {
     const packet = super.deserialize(type, buffer);
     const payload: unknown = packet.payload;
+    if (type === "INFO") this.#forgetFormer(textOf(payload, "sender") ?? "", textOf(payload, "instanceID"));
     if (this.#strict && type === "INFO" && isRecord(payload))
       payload["services"] = ownServices(payload["sender"], payload["services"]);
     return packet;
@@ -183,6 +185,17 @@ export class BusTransporter extends Transporters.NATS {
     for (const { reject } of this.transit.pendingRequests.values()) reject(new Failure("TIMEOUT", UNKNOWN));
     this.transit.pendingRequests.clear();
     this.#forgetNodes();
+  }
+
+  /** A node that was killed and is back under its name before it was missed: it knows nothing of what its former process was asked, and nobody is to wait for that. */
+  #forgetFormer(node: string, instance: string | undefined): void {
+    const known = this.broker.registry.nodes.get(node);
+    if (!known?.available || known.local || known.instanceID === null || known.instanceID === instance) return;
+    for (const [id, { nodeID, reject }] of this.transit.pendingRequests) {
+      if (nodeID !== node) continue;
+      this.transit.pendingRequests.delete(id);
+      reject(new Failure("TIMEOUT", UNKNOWN));
+    }
   }
 
   /** A node counts as there again when it says so: a request to one that has not reached the server yet would be lost, and waited for. */
