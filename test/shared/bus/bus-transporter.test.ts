@@ -96,6 +96,8 @@ describe("what a node says it runs", () => {
     test("nobody waits for a process that another one of its name has followed, and who asks that one does", async () => {
       const asked: string[] = [];
       client.subscribe(`MOL-${NAMESPACE}.REQ.webhook.1`, { callback: (_error, { subject }) => asked.push(subject) });
+      // the server has it before a request comes on the other connection
+      await client.flush();
       const ask = (): Promise<string> =>
         broker.call("webhook.do").then(
           () => "answered",
