@@ -10,6 +10,7 @@ const BLOCK_MS = (BLOCK * 1000) / RATE;
 /** A frame of the wire: 20 ms at 16 kHz. */
 const FRAME_MS = 20;
 const FRAME = 320;
+const WIRE_RATE = 16_000;
 
 type Message = { type: "sound"; pcm: Int16Array } | { type: "mark"; name: string } | { type: "clear" };
 
@@ -32,13 +33,13 @@ interface Loudspeaker {
 }
 
 /** Starts the page's loudspeaker outside of a browser. */
-function started(): Loudspeaker {
+function started(rate = RATE): Loudspeaker {
   const made = new Map<string, new () => Loudspeaker>();
   runInNewContext(PROGRAM, {
     AudioWorkletProcessor: class {
       port = new Port();
     },
-    sampleRate: RATE,
+    sampleRate: rate,
     registerProcessor: (name: string, program: new () => Loudspeaker) => made.set(name, program),
   });
   const Made = made.get("loudspeaker");
@@ -136,4 +137,45 @@ test("what was thrown away is not played, and its end is no gap", () => {
   loudspeaker.port.tell({ data: { type: "clear" } });
   const { began, gaps } = heard(STEADY);
   expect([began <= BEGINS_MS[1], gaps]).toEqual([true, []]);
+});
+
+/** How loud a tone of the wire is at these pitches of what is played, dB below its own loudness. */
+function played(hertz: number, rate: number, at: readonly number[]): number[] {
+  const amplitude = 16_000;
+  const speaker = started(rate);
+  const wire = Int16Array.from(
+    { length: 50 * FRAME },
+    (_, i) => amplitude * Math.sin((2 * Math.PI * hertz * i) / WIRE_RATE),
+  );
+  for (let i = 0; i < wire.length; i += FRAME)
+    speaker.port.tell({ data: { type: "sound", pcm: wire.slice(i, i + FRAME) } });
+  const samples: number[] = [];
+  while (samples.length < rate / 2) {
+    const block = new Float32Array(BLOCK);
+    speaker.process([], [[block]]);
+    samples.push(...block);
+  }
+  const steady = samples.slice(rate / 10);
+  // a window, so that one pitch is not taken for another
+  const window = (i: number): number => 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / steady.length);
+  return at.map((pitch) => {
+    const part = (of: (x: number) => number): number =>
+      steady.reduce((sum, sample, i) => sum + window(i) * sample * of((2 * Math.PI * pitch * i) / rate), 0);
+    const level = (4 * Math.hypot(part(Math.sin), part(Math.cos))) / steady.length;
+    return 20 * Math.log10(level / (amplitude / 32_768) + 1e-9);
+  });
+}
+
+test.each([44_100, 48_000].flatMap((rate) => [1000, 3000, 5500].map((hertz) => [hertz, rate] as const)))(
+  "a tone of %i Hz is played as it is, and no other beside it, at %i Hz",
+  (hertz, rate) => {
+    const [own = -Infinity, ...others] = played(hertz, rate, [hertz, WIRE_RATE - hertz, WIRE_RATE + hertz]);
+    expect(Math.abs(own)).toBeLessThan(0.5);
+    expect(Math.max(...others)).toBeLessThan(-50);
+  },
+);
+
+test("a frame without a sample is passed over", () => {
+  loudspeaker.port.tell({ data: { type: "sound", pcm: new Int16Array() } });
+  expect(heard(STEADY).gaps).toEqual([]);
 });

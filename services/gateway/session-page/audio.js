@@ -10,34 +10,72 @@ const CALM = 80000;
 /** A longer gap is a pause of who speaks: no buffer would have filled it; 500 ms. */
 const LONGEST_GAP = 8000;
 
+/** Up to here a tone passes from one rate to another, of what the lower one has room for, and at most of the wire's 8 kHz. */
+const CUTOFF = 0.9;
+/** Places between two samples that a filter is known for: each that 44.1 kHz needs. */
+const PLACES = 320;
+
+/** From one rate to another: a windowed sinc of 1.3 ms on each side. */
+class Filter {
+  constructor(from, to) {
+    this.side = Math.ceil(from / 750);
+    this.width = (CUTOFF * Math.min(from, to)) / from;
+    this.known = [];
+  }
+  /** What each sample counts for one that lies so far behind the middle of them. */
+  weightsAt(place) {
+    const weights = new Float32Array(2 * this.side + 1);
+    let sum = 0;
+    for (let k = 0; k < weights.length; k++) {
+      const away = k - this.side - place / PLACES;
+      const turn = (Math.PI * away) / (this.side + 1);
+      const blackman = 0.42 + 0.5 * Math.cos(turn) + 0.08 * Math.cos(2 * turn);
+      const angle = Math.PI * this.width * away;
+      weights[k] = blackman * (angle === 0 ? 1 : Math.sin(angle) / angle);
+      sum += weights[k];
+    }
+    return weights.map((weight) => weight / sum);
+  }
+  /** The sample so far behind the middle of those that begin here, less than one. */
+  at(samples, first, away) {
+    const place = Math.floor(away * PLACES);
+    const weights = (this.known[place] ??= this.weightsAt(place));
+    let sum = 0;
+    for (let k = 0; k < weights.length; k++) sum += samples[first + k] * weights[k];
+    return sum;
+  }
+}
+
 class Microphone extends AudioWorkletProcessor {
   constructor() {
     super();
     this.step = sampleRate / WIRE_RATE;
-    this.sum = 0;
-    this.count = 0;
+    this.filter = new Filter(sampleRate, WIRE_RATE);
+    /** The last samples, and where the next one of the wire lies in those that come. */
+    this.past = new Float32Array(2 * this.filter.side);
     this.at = 0;
     this.frame = new Int16Array(FRAME);
     this.filled = 0;
     this.peak = 0;
   }
   process([input]) {
-    // the mean of the samples that make one of the wire keeps what is above its band out of it
-    for (const sample of (input && input[0]) || new Float32Array(128)) {
-      this.sum += sample;
-      this.count += 1;
-      this.peak = Math.max(this.peak, Math.abs(sample));
-      this.at += 1;
-      while (this.at >= this.step) {
-        this.at -= this.step;
-        const mean = this.count > 0 ? this.sum / this.count : 0;
-        this.frame[this.filled++] = Math.max(-1, Math.min(1, mean)) * 32767;
-        this.sum = 0;
-        this.count = 0;
-        if (this.filled === FRAME) this.send();
-      }
+    const samples = (input && input[0]) || new Float32Array(128);
+    const all = new Float32Array(this.past.length + samples.length);
+    all.set(this.past);
+    all.set(samples, this.past.length);
+    for (const sample of samples) this.peak = Math.max(this.peak, Math.abs(sample));
+    for (; this.at < samples.length; this.at += this.step) {
+      const first = Math.floor(this.at);
+      this.take(this.filter.at(all, first, this.at - first));
     }
+    this.at -= samples.length;
+    this.past = all.subarray(samples.length);
     return true;
+  }
+  /** The next sample of the wire. */
+  take(sample) {
+    this.frame[this.filled++] = Math.max(-1, Math.min(1, sample)) * 32767;
+    if (this.filled === FRAME) this.send();
   }
   send() {
     this.port.postMessage({ frame: this.frame, peak: this.peak }, [this.frame.buffer]);
@@ -51,6 +89,10 @@ class Loudspeaker extends AudioWorkletProcessor {
   constructor() {
     super();
     this.step = WIRE_RATE / sampleRate;
+    this.filter = new Filter(WIRE_RATE, sampleRate);
+    /** The samples of the wire that sound now, and how far behind the middle of them what is played next lies. */
+    this.sounding = new Float32Array(2 * this.filter.side + 1);
+    this.away = 0;
     this.queue = [];
     this.waiting = 0;
     this.offset = 0;
@@ -103,28 +145,34 @@ class Loudspeaker extends AudioWorkletProcessor {
     if (!this.playing && (this.waiting >= this.prebuffer || (hasEnd && this.waiting > 0))) this.playing = true;
     const samples = output[0];
     if (this.dry !== null) this.dry += samples.length * this.step;
-    for (let i = 0; this.playing && i < samples.length; i++) {
-      this.marks();
-      const head = this.queue[0];
-      if (head === undefined) {
-        this.playing = false;
-        this.dry = this.whole ? null : (samples.length - i) * this.step;
-        break;
+    for (let i = 0; i < samples.length; i++) {
+      for (this.away += this.step; this.away >= 1; this.away -= 1) {
+        this.sounding.copyWithin(0, 1);
+        this.sounding[this.sounding.length - 1] = this.playing ? this.next(samples.length - i) : 0;
       }
-      const at = Math.floor(this.offset);
-      const next = at + 1 < head.pcm.length ? head.pcm[at + 1] : head.pcm[at];
-      samples[i] = (head.pcm[at] + (next - head.pcm[at]) * (this.offset - at)) / 32768;
-      this.offset += this.step;
-      if (this.offset >= head.pcm.length) {
-        this.offset -= head.pcm.length;
-        this.waiting -= head.pcm.length;
-        this.queue.shift();
-        this.whole = false;
-        this.played(head.pcm.length);
-      }
+      samples[i] = this.filter.at(this.sounding, 0, this.away) / 32768;
     }
     this.marks();
     return true;
+  }
+  /** The next sample of the wire; where there is none, silence: it has been dry since as many samples as are left of those that are asked for. */
+  next(left) {
+    this.marks();
+    const head = this.queue[0];
+    if (head === undefined) {
+      this.playing = false;
+      this.dry = this.whole ? null : left * this.step;
+      return 0;
+    }
+    const sample = head.pcm[this.offset++] || 0;
+    if (this.offset >= head.pcm.length) {
+      this.offset = 0;
+      this.waiting -= head.pcm.length;
+      this.queue.shift();
+      this.whole = false;
+      this.played(head.pcm.length);
+    }
+    return sample;
   }
 }
 
