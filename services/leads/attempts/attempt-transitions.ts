@@ -9,7 +9,7 @@ import { toClaimed } from "../lists/lead-views.ts";
 import { announceQueues } from "../queues/queue-notice.ts";
 import * as machine from "../rules/lead-state-machine.ts";
 
-import { callNews, NO_NEWS } from "../rules/call-news.ts";
+import { callNews, endNews, NO_NEWS } from "../rules/call-news.ts";
 import type { Lease } from "../rules/lead-transition.ts";
 import { boundedFacts, boundedResults } from "../rules/attempt-record.ts";
 import { nextTryAt, technicalFault, withFault } from "../rules/faults.ts";
@@ -175,7 +175,7 @@ export async function settle(
   // a conversation or a dialer of the version before sets no bounds
   const facts = boundedFacts(p.facts);
   const settlement = decide(facts, lead.attempt.policy, lead.attempt_count, now);
-  const news = facts.ended === "not_dialled" ? NO_NEWS : callNews(lead, p.claim_no, p.placed, now);
+  const news = endNews(lead, p.claim_no, p.placed, facts, now);
   const more = { end_call: p.end_call, news };
   const settled = await leads.transition(
     settlement.kind === "retry"

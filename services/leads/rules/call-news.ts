@@ -1,7 +1,7 @@
 import { DIALLED_MODES } from "../../../shared/contracts/records/lead.ts";
-import type { PlacedCall } from "../../../shared/contracts/records/attempt.ts";
+import type { AttemptFacts, PlacedCall } from "../../../shared/contracts/records/attempt.ts";
 import type { LeadDoc, OutboxEntry } from "../leads.model.ts";
-import { dialing, ringing } from "./lead-events.ts";
+import { answered, dialing, ringing } from "./lead-events.ts";
 
 /** What an attempt's write tells beside its own event: in front of it, where `guard` holds, with what is kept so that it is told once. */
 export interface CallNews {
@@ -53,5 +53,26 @@ export function callNews(
     marks: { "attempt.dialing_at": placed_at, ...(rings ? { "attempt.ringing_at": rang_at } : {}) },
     events,
     fields: { ...recording.fields, call_id: call.call_id, call_initiated_time: new Date(call.placed_at) },
+  };
+}
+
+/** The same at the attempt's end, and that the conversation began, where the lead could not be told while it was held. */
+export function endNews(
+  lead: Told,
+  claim_no: number,
+  call: PlacedCall | undefined,
+  facts: Pick<AttemptFacts, "ended" | "talk" | "answered_at">,
+  now: Date,
+): CallNews {
+  if (facts.ended === "not_dialled") return NO_NEWS;
+  const news = callNews(lead, claim_no, call, now);
+  const { attempt } = lead;
+  if (facts.talk === null || attempt === null || attempt.answered_at !== undefined) return news;
+  const before = news.events.at(-1)?.at ?? attempt.ringing_at ?? attempt.dialing_at ?? attempt.claimed_at;
+  const at = facts.answered_at === null ? now : within(new Date(facts.answered_at), before, now);
+  return {
+    ...news,
+    guard: { ...news.guard, "attempt.answered_at": null },
+    events: [...news.events, answered(at, claim_no)],
   };
 }

@@ -1,5 +1,5 @@
 import { plusMs } from "../../../../shared/time/clock.ts";
-import { noFacts, type PlacedCall } from "../../../../shared/contracts/records/attempt.ts";
+import { endedByAgent, noFacts, type PlacedCall } from "../../../../shared/contracts/records/attempt.ts";
 import { leadsStage, type LeadsStage } from "../../../fixtures/leads-stage.ts";
 import { expectSound, LEASE, toldLeads } from "../../fixtures/told-leads.ts";
 
@@ -72,6 +72,27 @@ test("the same by the write of its end, where nobody answered", async () => {
   expect(await settle(lead_id, claim_no, call(null))).toMatchObject({ done: true });
   expect((await writesOf(lead_id)) - before).toBe(1);
   expect(await told(lead_id)).toEqual(["lead.queued", "lead.claimed", "lead.dialing", "lead.ended", "lead.finished"]);
+});
+
+test("a conversation of which the lead hears at its end alone was answered before, at the time that the facts say", async () => {
+  const lead_id = await due();
+  const claim_no = await claim(lead_id);
+  const placed = call(300);
+  await at.clock.advance(1000);
+  const answered_at = at.clock.now().toISOString();
+  await at.clock.advance(9000);
+  const facts = { ...noFacts("completed"), call_id: "CA1", answered_at, talk: endedByAgent("sold") };
+  expect(await bus.call("leads.settle", { lead_id, claim_no, facts, placed })).toMatchObject({ done: true });
+  const ended = at.clock.now().toISOString();
+  const events = await eventsOf(lead_id);
+  expectSound(lead_id, events);
+  expect(events.slice(2).map(({ type, time }) => [type, time])).toEqual([
+    ["lead.dialing", placed.placed_at],
+    ["lead.ringing", placed.ringing_at],
+    ["lead.answered", answered_at],
+    ["lead.ended", ended],
+    ["lead.finished", ended],
+  ]);
 });
 
 test("what was told before is not told again, and what rings later is told alone", async () => {
