@@ -8,7 +8,7 @@ import { ROOT } from "../../local/tools/stack/project-root.ts";
 import { EVENT_NAMES, EVENTS } from "../../shared/contracts/events/catalogue.ts";
 import { followStream, receiveHooks, startConsumer, type Reader } from "./fixtures/event-readers.ts";
 import { pushPaced } from "./fixtures/paced-pushes.ts";
-import { playDialer, type PlayedDialer } from "../../local/harness/played-dialer.ts";
+import { playDialer, type PlayedDialer } from "../../local/harness/played/played-dialer.ts";
 
 /** `npm run test:real -- nats`: every event of every lead reaches every kind of reader, whoever is killed meanwhile. */
 const LEADS = Number(process.env["EVENT_KILL_LEADS"] ?? 60);

@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AckPolicy, connect, nanos } from "nats";
+import { connect } from "nats";
 import { EVENT_NAMES, EVENTS, sourceOf } from "../../../shared/contracts/events/catalogue.ts";
-import { EVENT_STREAM } from "../../../shared/contracts/events/event-subjects.ts";
+import { durableConsumer, receiveBodies } from "../../harness/event-receivers.ts";
 import { leadBody } from "../../harness/lead-pusher.ts";
-import { playDialer, type PlayedDialer } from "../../harness/played-dialer.ts";
+import { playDialer, type PlayedDialer } from "../../harness/played/played-dialer.ts";
 import { asMerchant, until } from "../../harness/stage.ts";
 import { seed, type Sample } from "../../tools/sample/seed.ts";
 import { openFolder, type Folder } from "../../tools/stack/data-folder.ts";
@@ -25,46 +24,18 @@ export interface EventWorld {
 }
 
 const LEASE_SECONDS = 20;
-const ACK_WAIT_MS = 5000;
 const LEFT_MS = 60_000;
 const POLL_MS = 200;
 const QUIET_MS = 2000;
+const TAKEN = 204;
 const EVENTS_OF_LEADS = sourceOf("lead");
 /** What the bench plays itself. */
 const PLAYED = ["scheduler", "dialer", "conversation", "carrier", "models"] as const;
 
-/** An endpoint that takes everything. */
-async function startEndpoint(take: (body: string) => void): Promise<{ url: string; close(): void }> {
-  const server = createServer((request, response) => {
-    let body = "";
-    request
-      .on("data", (some) => {
-        body += String(some);
-      })
-      .on("end", () => {
-        take(body);
-        response.writeHead(204).end();
-      });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  return {
-    url: typeof address === "object" && address ? `http://127.0.0.1:${address.port}/events` : "",
-    close: () => server.closeAllConnections(),
-  };
-}
-
-/** A durable consumer with the settings that the leads service gives one. */
+/** A consumer that takes everything. */
 async function startConsumer(servers: string, take: (body: string) => void): Promise<{ close(): Promise<void> }> {
   const connection = await connect({ servers });
-  const manager = await connection.jetstreamManager();
-  await manager.consumers.add(EVENT_STREAM, {
-    durable_name: "bench",
-    ack_policy: AckPolicy.Explicit,
-    ack_wait: nanos(ACK_WAIT_MS),
-    max_ack_pending: 1,
-  });
-  const messages = await (await connection.jetstream().consumers.get(EVENT_STREAM, "bench")).consume();
+  const messages = await (await durableConsumer(connection, "bench")).consume();
   const reading = (async () => {
     for await (const message of messages) {
       take(message.string());
@@ -147,7 +118,11 @@ export async function startEventWorld(tree = ROOT): Promise<EventWorld> {
   const { stack, busUrl } = await startSplit(folder, tree);
   const { sample, client } = await seed(stack, folder, { initial_offset: 0, retry_offset: 1 });
   const late = { stream: new Map<string, number>(), endpoint: new Map<string, number>() };
-  const endpoint = await startEndpoint(noteIn(late.endpoint));
+  const note = noteIn(late.endpoint);
+  const endpoint = await receiveBodies((body) => {
+    note(body);
+    return TAKEN;
+  });
   const { reseller_id, merchant_id, templates } = sample;
   const types = EVENT_NAMES.filter((name) => EVENTS[name].subject === "lead");
   await client.ask("POST", "/webhook-endpoints", { body: { reseller_id, merchant_id, url: endpoint.url, types } });
@@ -172,7 +147,7 @@ export async function startEventWorld(tree = ROOT): Promise<EventWorld> {
       await played.stop();
       await consumer.close();
       await stack.stop();
-      endpoint.close();
+      await endpoint.close();
       rmSync(path, { recursive: true, force: true });
     },
   };

@@ -1,5 +1,10 @@
-import { between, chance, choose } from "../carriers/exchange/seeded-random.ts";
-import { endedByAgent, noFacts, type AttemptFacts, type Evaluation } from "../../shared/contracts/records/attempt.ts";
+import { between, chance, choose } from "../../carriers/exchange/seeded-random.ts";
+import {
+  endedByAgent,
+  noFacts,
+  type AttemptFacts,
+  type Evaluation,
+} from "../../../shared/contracts/records/attempt.ts";
 
 /** What becomes of an attempt. `released`, `aborted`: nothing is dialled, and the lead waits; the latter until somebody aborts it. */
 export const WAYS = ["busy", "no_answer", "talk", "released", "aborted"] as const;

@@ -1,21 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { ServiceBroker } from "moleculer";
-import { between } from "../carriers/exchange/seeded-random.ts";
-import { after, standIn } from "./stage.ts";
-import { BusTransporter } from "../../shared/bus/bus-transporter.ts";
-import { BusValidator } from "../../shared/bus/bus-validator.ts";
-import { busOf, type ActionName, type Bus, type ParamsOf, type ResultOf } from "../../shared/bus/bus.ts";
-import type { Verdict } from "../../shared/contracts/dialer.ts";
-import type { AttemptFacts, PlacedCall } from "../../shared/contracts/records/attempt.ts";
-import type { ClaimedLead } from "../../shared/contracts/records/lead.ts";
-import { codeOf } from "../../shared/errors.ts";
-import { callRef, randomIds } from "../../shared/ids.ts";
-import { readEnv } from "../../shared/process/env.ts";
-import { rootLog } from "../../shared/process/log.ts";
-import { provideDeps } from "../../shared/process/process-deps.ts";
-import { VARIABLES } from "../../shared/process/variables.ts";
-import { systemClock } from "../../shared/time/clock.ts";
-import { taskSet } from "../../shared/time/deadline.ts";
+import { between } from "../../carriers/exchange/seeded-random.ts";
+import { after, standIn } from "../stage.ts";
+import { BusTransporter } from "../../../shared/bus/bus-transporter.ts";
+import { BusValidator } from "../../../shared/bus/bus-validator.ts";
+import { busOf, type ActionName, type Bus, type ParamsOf, type ResultOf } from "../../../shared/bus/bus.ts";
+import type { Verdict } from "../../../shared/contracts/dialer.ts";
+import type { AttemptFacts, PlacedCall } from "../../../shared/contracts/records/attempt.ts";
+import type { ClaimedLead } from "../../../shared/contracts/records/lead.ts";
+import { codeOf } from "../../../shared/errors.ts";
+import { callRef, randomIds } from "../../../shared/ids.ts";
+import { readEnv } from "../../../shared/process/env.ts";
+import { rootLog } from "../../../shared/process/log.ts";
+import { provideDeps } from "../../../shared/process/process-deps.ts";
+import { VARIABLES } from "../../../shared/process/variables.ts";
+import { systemClock } from "../../../shared/time/clock.ts";
+import { taskSet } from "../../../shared/time/deadline.ts";
 import { costOf, evaluationOf, factsOf, isShort, retriesOf, wayOf } from "./played-calls.ts";
 
 /**
