@@ -1,11 +1,7 @@
 import { beforeEach, expect, test } from "@jest/globals";
-import { readFileSync } from "node:fs";
-import { runInNewContext } from "node:vm";
+import { BLOCK, startProgram } from "./fixtures/page-sound.ts";
 
-const PROGRAM = readFileSync(new URL("../../services/gateway/session-page/audio.js", import.meta.url), "utf8");
 const RATE = 48_000;
-/** A browser asks for so many samples at once. */
-const BLOCK = 128;
 const BLOCK_MS = (BLOCK * 1000) / RATE;
 /** A frame of the wire: 20 ms at 16 kHz. */
 const FRAME_MS = 20;
@@ -33,19 +29,7 @@ interface Loudspeaker {
 }
 
 /** Starts the page's loudspeaker outside of a browser. */
-function started(rate = RATE): Loudspeaker {
-  const made = new Map<string, new () => Loudspeaker>();
-  runInNewContext(PROGRAM, {
-    AudioWorkletProcessor: class {
-      port = new Port();
-    },
-    sampleRate: rate,
-    registerProcessor: (name: string, program: new () => Loudspeaker) => made.set(name, program),
-  });
-  const Made = made.get("loudspeaker");
-  if (!Made) throw new Error("no loudspeaker is registered");
-  return new Made();
-}
+const started = (rate = RATE): Loudspeaker => startProgram<Loudspeaker>("loudspeaker", rate, () => new Port());
 
 let loudspeaker: Loudspeaker;
 beforeEach(() => {

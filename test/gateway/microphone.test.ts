@@ -1,11 +1,7 @@
 import { expect, test } from "@jest/globals";
-import { readFileSync } from "node:fs";
-import { runInNewContext } from "node:vm";
+import { BLOCK, startProgram } from "./fixtures/page-sound.ts";
 
-const PROGRAM = readFileSync(new URL("../../services/gateway/session-page/audio.js", import.meta.url), "utf8");
 const WIRE_RATE = 16_000;
-/** A browser gives so many samples at once. */
-const BLOCK = 128;
 const AMPLITUDE = 0.5;
 const SECONDS = 1;
 
@@ -20,17 +16,8 @@ interface Sent {
 /** What the page's microphone sends of a second of sound, outside of a browser. */
 function sentOf(rate: number, sound: (second: number) => number): Sent[] {
   const sent: Sent[] = [];
-  const made = new Map<string, new () => Microphone>();
-  runInNewContext(PROGRAM, {
-    AudioWorkletProcessor: class {
-      port = { postMessage: (message: Sent) => sent.push(message) };
-    },
-    sampleRate: rate,
-    registerProcessor: (name: string, program: new () => Microphone) => made.set(name, program),
-  });
-  const Made = made.get("microphone");
-  if (!Made) throw new Error("no microphone is registered");
-  const microphone = new Made();
+  const port = { postMessage: (message: Sent) => sent.push(message) };
+  const microphone = startProgram<Microphone>("microphone", rate, () => port);
   for (let from = 0; from < SECONDS * rate; from += BLOCK)
     microphone.process([[Float32Array.from({ length: BLOCK }, (_, i) => sound((from + i) / rate))]]);
   return sent;
