@@ -91,8 +91,16 @@ export const SIMULATE = command({
 /** `npm test`: its arguments are jest's. */
 export const TEST = command({
   name: "test",
-  about: "Checks types, format, linter and what an installation brings in, and runs every test.",
+  about:
+    "Checks types, format, linter and what an installation brings in, and runs every test that needs no real time to pass.",
   operands: [{ name: "file or folder", many: true }],
   options: {},
   notes: "With arguments only jest runs, and they go to it: npm test -- test/leads -t 'a duplicate'.",
+});
+
+export const TEST_ALL = command({
+  name: "test:all",
+  about: "npm test, and behind it the slow tests: those that start the product, kill its processes or let time pass.",
+  operands: [],
+  options: {},
 });

@@ -32,6 +32,8 @@ export interface StageOptions {
 }
 
 const VISIBLE_DEADLINE_MS = 15_000;
+/** How often a stage's broker looks whether a service that it waits for is there. */
+const PROMPT_MS = 10;
 
 /** A database of its own: on MONGODB_URI where that is set, else an embedded store in memory. */
 export async function freshDatabase(): Promise<{ uri: string; drop(): Promise<void> }> {
@@ -73,7 +75,20 @@ export function standIn<S extends keyof Contracts>(
   return service(name, () => ({ actions: { ...missing, ...actions } as Implementation<S>["actions"] }));
 }
 
-const brokerOptions = ({ url, namespace }: NonNullable<StageOptions["bus"]>, nodeID: string): BrokerOptions => ({
+/** The broker's promise: Moleculer waits half a second after each connect for word of other nodes (transit.js, afterConnect); a stage asks for what it needs by `waitForServices`. */
+class PromptPromise<T> extends Promise<T> {
+  /** Moleculer adds its own `delay` and `timeout` only where there are none. */
+  static delay(ms: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, ms));
+  }
+
+  delay(): this {
+    return this;
+  }
+}
+
+/** Options of a stage's broker, with none of Moleculer's fixed pauses. */
+export const brokerOptions = ({ url, namespace }: NonNullable<StageOptions["bus"]>, nodeID: string): BrokerOptions => ({
   namespace,
   nodeID,
   // the types of 0.15.2 leave out URL strings, which the code accepts
@@ -82,6 +97,9 @@ const brokerOptions = ({ url, namespace }: NonNullable<StageOptions["bus"]>, nod
   requestTimeout: 10_000,
   logger: false,
   tracking: { enabled: true },
+  dependencyInterval: PROMPT_MS,
+  registry: { stopDelay: 0 },
+  Promise: PromptPromise,
   transit: { serviceChangedDebounceTime: 0 } as NonNullable<BrokerOptions["transit"]>,
 });
 

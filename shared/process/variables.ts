@@ -289,7 +289,7 @@ export const VARIABLES = {
   },
   SHUTDOWN_GRACE_SECONDS: {
     kind: "integer",
-    min: 1,
+    min: 0,
     max: 86_400,
     default: 15_300,
     doc: "how long live calls may go on after SIGTERM, the last 5 s for goodbyes; the default is longer than any call can ring and last",
