@@ -8,7 +8,7 @@ const RULES = readFileSync(join(ROOT, "deploy", "observability", "alerts.yml"), 
 const ALARMS = new Set([...RULES.matchAll(/alert: (\w+)/g)].map(([, name = ""]) => name));
 
 /** It plays SCENARIOS, which name their alarms themselves. */
-const PLAYER = "fault-suite.test.ts";
+const PLAYER = "fault-suite.slow.test.ts";
 
 /** The rows of the catalogue of faults: what the fault is, and its last cell. */
 const rows = readFileSync(join(CHAOS, "README.md"), "utf8")

@@ -16,9 +16,9 @@ import { wrongWith } from "./commands.ts";
 import { blocksOf, codeSpansOf, pageAt, pages, type Block, type Page } from "./pages.ts";
 
 /**
- * Blocks that another test runs as they are: the walkthrough (test/e2e/npm-start.test.ts), the script (test/local/tools/converse), and the commands and
+ * Blocks that another test runs as they are: the walkthrough (test/e2e/npm-start.slow.test.ts), the script (test/local/tools/converse), and the commands and
  * variables of the bus (test/deploy/bus-commands.test.ts), the event and the receivers of docs/webhooks.md (test/docs/webhook-page.test.ts,
- * test/real/receivers; of docs/events.md: test/docs/event-page.test.ts), and what docs/clients.md shows (test/e2e/packed-client.test.ts).
+ * test/real/receivers; of docs/events.md: test/docs/event-page.test.ts), and what docs/clients.md shows (test/e2e/packed-client.slow.test.ts).
  */
 const RUN_ELSEWHERE = [
   /^BUS=\//,

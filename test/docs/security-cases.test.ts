@@ -34,7 +34,7 @@ S09: writing into another tenant
 S10: tokens for others or with a higher role
   test/auth/tokens/token-rules.test.ts: no asker but an admin ever gets a token outside its reseller
 S11: a bus action in another's name
-  test/e2e/signed-bus.test.ts: in the name of those whom auth has signed
+  test/e2e/signed-bus.slow.test.ts: in the name of those whom auth has signed
   test/house/bus-rights.test.ts: who calls what
 S12: operators where texts are expected
   test/auth/contract/login-and-tokens.test.ts: operators and other types in place of texts fail the contract
@@ -90,7 +90,7 @@ S28: forged and old webhook events
   test/webhook/rules/signature-and-verdict.test.ts: the reference library accepts it, with either secret of a rotation
   test/webhook/contract/replay-and-rotation.test.ts: between two tries signs the second one too
 S29: secrets, transcripts and numbers in the log
-  test/e2e/sample-leads.test.ts: the log holds no transcript, secret or full number
+  test/e2e/sample-leads.slow.test.ts: the log holds no transcript, secret or full number
   test/conversation/contract/secret-masking.test.ts: leaves none of it in log and errors
 S30: what errors give away
   test/gateway/http/http-errors.test.ts: an error that is no Failure reveals nothing, whatever is thrown
@@ -114,7 +114,7 @@ S36: lists and batches without bound
   test/gateway/contract/leads/abort-endpoint.test.ts: items past the first 1,000 have an error each, in order, and their leads stay
   test/shared/page.test.ts: a page ends where a message is full of what is shown
 S37: a stranger on the bus
-  test/e2e/signed-bus.test.ts: nobody is let on the bus without a key
+  test/e2e/signed-bus.slow.test.ts: nobody is let on the bus without a key
   test/shared/bus/bus-transporter.test.ts: an action is that of its place, whatever name it gives itself
   test/shared/bus/signed-callers.test.ts: \`by\` alone makes nobody an admin
 S38: requests without bound

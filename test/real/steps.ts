@@ -47,14 +47,14 @@ export const STEPS: Record<string, readonly Step[]> = {
     demoStep,
     jestStep("http", true, ["test/gateway/"]),
     withNats(jestStep("e2e", false, ["test/e2e/"])),
-    withNats(jestStep("faults", false, ["test/chaos/fault-suite.test.ts"], { FAULTS: "all" })),
+    withNats(jestStep("faults", false, ["test/chaos/fault-suite.slow.test.ts"], { FAULTS: "all" })),
     jestStep("contract", false, ["test/(?!gateway)[a-z]+/contract/", "test/shared/database/"]),
   ],
-  "mongo-tools": [jestStep("restore", true, ["test/chaos/restore-drill.test.ts"])],
+  "mongo-tools": [jestStep("restore", true, ["test/chaos/restore-drill.slow.test.ts"])],
   nats: [
-    jestStep("bus", true, ["test/e2e/signed-bus.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
+    jestStep("bus", true, ["test/e2e/signed-bus.slow.test.ts", "test/shared/bus/nats-permissions.test.ts"]),
     jestStep("events", true, ["test/leads/events/jet-stream.test.ts", "test/leads/events/stream-readers.test.ts"]),
-    jestStep("replicas", false, ["test/chaos/several-replicas.test.ts"], { FAULTS: "all" }),
+    jestStep("replicas", false, ["test/chaos/several-replicas.slow.test.ts"], { FAULTS: "all" }),
     // without TLS, as it reads the bus of the product itself
     jestStep("kills", false, ["--testMatch=**/chaos/event-kills.suite.ts"], { [NATS_TLS_VARIABLE]: "" }, KILLS_MS),
   ],
