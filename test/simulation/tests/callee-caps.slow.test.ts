@@ -3,7 +3,7 @@ import { CAP_MUTATIONS } from "../checks/mutations.ts";
 import { IS_LONG_FORM } from "../../fixtures/long-form.ts";
 
 /** The services that ship, in simulated storms, with a cap on calls per callee; the carrier's ledger judges. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 900_000;
 const SEEDS = Array.from({ length: IS_LONG_FORM ? 16 : 9 }, (_, i) => i + 1);
 let fleet: Fleet;
 beforeAll(() => {

@@ -4,7 +4,7 @@ import { WISH_MUTATIONS } from "../checks/mutations.ts";
 import { IS_LONG_FORM } from "../../fixtures/long-form.ts";
 
 /** The services that ship, in simulated storms, where every callee who talks to us asks not to be called again. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 900_000;
 const SEEDS = Array.from({ length: IS_LONG_FORM ? 40 : 15 }, (_, i) => i + 1);
 let fleet: Fleet;
 beforeAll(() => {

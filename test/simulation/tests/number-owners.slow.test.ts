@@ -3,7 +3,7 @@ import { OWNER_MUTATIONS } from "../checks/mutations.ts";
 import { IS_LONG_FORM } from "../../fixtures/long-form.ts";
 
 /** The services that ship, in simulated storms, where two resellers and admins quarrel over the phone numbers of one carrier account. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 900_000;
 const SEEDS = Array.from({ length: IS_LONG_FORM ? 24 : 10 }, (_, i) => i + 1);
 /** A mutant is looked for in so many storms at a time, at most so often: whether two meet moves with every change of what the services write. */
 const MUTANT_SEEDS = 10;

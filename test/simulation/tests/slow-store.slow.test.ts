@@ -3,7 +3,7 @@ import { LOAD_MUTATIONS } from "../checks/mutations.ts";
 import { IS_LONG_FORM } from "../../fixtures/long-form.ts";
 
 /** The services that ship in virtual time, on a database that takes so long to acknowledge a write; the carrier's ledger judges. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 900_000;
 let fleet: Fleet;
 beforeAll(() => {
   fleet = openFleet(2);

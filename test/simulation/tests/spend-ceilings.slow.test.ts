@@ -4,7 +4,7 @@ import { SPEND_MUTATIONS } from "../checks/mutations.ts";
 import { IS_LONG_FORM } from "../../fixtures/long-form.ts";
 
 /** The services that ship, in simulated storms, under a spend ceiling of every merchant and reseller; the carrier's ledger judges. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 900_000;
 const SEEDS = IS_LONG_FORM ? 16 : 6;
 /** So many times as many are looked into for a lead that had to wait until it was too old. */
 const MOST_ROUNDS = 4;

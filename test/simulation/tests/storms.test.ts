@@ -5,7 +5,7 @@ import { openFleet, type Fleet } from "../engine/fleet.ts";
  * The simulation in its quick size: some storms of each kind, and mutants that storms soon find, so that a check which finds nothing any more is seen.
  * All storms and all mutants: the `*.slow.test.ts` beside this file.
  */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 /** One: a thread more loads and warms up every service again, and the other tests take the other cores. */
 const THREADS = 1;
 const SEEDS = 10;
