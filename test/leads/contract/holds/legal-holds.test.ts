@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { asAdmin, asMerchant, asReseller, until } from "../../../../local/harness/stage.ts";
+import { asAdmin, asMerchant, asReseller } from "../../../../local/harness/stage.ts";
 import type { ParamsOf } from "../../../../shared/bus/bus.ts";
 import type { ErasureRecord } from "../../../../shared/contracts/requests/erasures.ts";
 import type { LegalHoldRecord } from "../../../../shared/contracts/requests/legal-holds.ts";
@@ -9,6 +9,7 @@ import { erasuresRepository, type Erasures } from "../../../../services/leads/er
 import { openStore } from "../../../../shared/database/mongo.ts";
 import { codeOf } from "../../../../shared/errors.ts";
 import { M, R } from "../../../fixtures/leads-stage.ts";
+import { untilPassed } from "../../../fixtures/virtual-clock.ts";
 import { erasureStage, type ErasureStage } from "../../fixtures/erasure-stage.ts";
 import { leaveOver } from "../../fixtures/over-leads.ts";
 
@@ -41,8 +42,7 @@ const isDone = ({ state }: ErasureRecord): boolean => state === "done";
 const refused = (phone: string, asker: Parameters<ErasureStage["erase"]>[1]) =>
   it.erase(phone, asker).then(() => "taken", codeOf);
 const run = () =>
-  until("the run to be done", async () => {
-    await it.clock.advance(1000);
+  untilPassed(it.clock, "the run to be done", 2000, async () => {
     const { last_run } = await it.stage.bus.call("leads.getRetention", { by });
     return last_run !== null && last_run.finished_at !== null ? last_run : undefined;
   });

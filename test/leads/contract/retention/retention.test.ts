@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { asAdmin, asMerchant, asReseller, until } from "../../../../local/harness/stage.ts";
+import { asAdmin, asMerchant, asReseller } from "../../../../local/harness/stage.ts";
 import type { ParamsOf, ResultOf } from "../../../../shared/bus/bus.ts";
 import { codeOf } from "../../../../shared/errors.ts";
 import { M, R } from "../../../fixtures/leads-stage.ts";
 import { needing } from "../../../fixtures/database-abilities.ts";
 import { servedBy } from "../../../fixtures/query-plan.ts";
+import { untilPassed } from "../../../fixtures/virtual-clock.ts";
 import { leaveOver } from "../../fixtures/over-leads.ts";
 import { erasureStage, type ErasureStage } from "../../fixtures/erasure-stage.ts";
 
@@ -31,8 +32,7 @@ beforeEach(async () => {
 const over = (days: number) => leaveOver(it, days);
 
 const done = (): Promise<NonNullable<ResultOf<"leads.getRetention">["last_run"]>> =>
-  until("the run to be done", async () => {
-    await it.clock.advance(1000);
+  untilPassed(it.clock, "the run to be done", 2000, async () => {
     const { last_run } = await current();
     return last_run !== null && last_run.finished_at !== null ? last_run : undefined;
   });
@@ -107,10 +107,7 @@ test("what is not finished, or owes something still, is never touched; the next 
   expect((await lead(waiting)).status).not.toBe("FINISHED");
   expect((await lead(held.lead_id)).outcome).toBe("confirmed");
   await it.db.collection("deliveries").updateMany({ lead_id: held.lead_id }, { $set: { state: "delivered" } });
-  await until("the next day's run", async () => {
-    await it.clock.advance(DAY_MS / 4);
-    return lead(held.lead_id).then(() => undefined, codeOf);
-  });
+  await untilPassed(it.clock, "the next day's run", DAY_MS / 4, () => lead(held.lead_id).then(() => undefined, codeOf));
 });
 
 test("a run whose process died is gone on with by another one, behind the last lead that it had done", async () => {
@@ -172,8 +169,7 @@ needing("plans", () => {
     const again = { done_to: {}, due_at: new Date(0) };
     const run = async () => {
       await it.db.collection<{ _id: string }>("retentions").updateOne({ _id: R }, { $set: again });
-      await until("a run", async () => {
-        await it.clock.advance(1000);
+      await untilPassed(it.clock, "a run", 2000, async () => {
         const { last_run } = await current();
         return last_run && last_run.started_at !== started_at && last_run.finished_at !== null ? true : undefined;
       });
