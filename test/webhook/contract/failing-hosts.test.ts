@@ -90,13 +90,15 @@ async function enqueue(url: string, count: number): Promise<string[]> {
 }
 /** Longest pause of the delivery loop between two passes. */
 const PASS_EVERY_MS = 1000;
+/** Time moves on by this. */
+const STEP_MS = 100;
 /** Waits for what needs no time: the loop is nudged. The clock stands, so that on a slow database no request's time runs out. */
 const reached = (what: string, ask: () => boolean) => until(what, () => ask() || undefined);
 /** Waits for what a later pass does. Time moves on only while the loop waits for it: a slow database makes a pass long, not a request late. */
 const reachedInTime = (what: string, ask: () => boolean | Promise<boolean>) =>
   until(what, async () => {
     if (await ask()) return true;
-    if (clock.nextWaitMs() <= PASS_EVERY_MS) await clock.advance(10);
+    if (clock.nextWaitMs() <= PASS_EVERY_MS) await clock.advance(STEP_MS);
     return undefined;
   });
 /** Waits until the loop has ended its pass, and every try of a delivery to this host is written down: failed probes are not listed. */
