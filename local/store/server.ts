@@ -18,6 +18,8 @@ export interface StoreOptions {
   sweepEveryMs?: number;
   /** Start although acknowledged commits are missing or documents are damaged; those are removed. */
   acceptLoss?: boolean;
+  /** The time of the commands ($$NOW, localTime) and of expiry; the default is the machine's. */
+  now?: () => Date;
   /** Told of unexpected errors; the default writes them to stderr. */
   report?: (error: unknown) => void;
 }
@@ -60,7 +62,7 @@ function sweeping(engine: Engine, turn: GroupCommit, everyMs: number, onError: (
       engine.cursors.sweep(now.getTime());
       const more = turn.run(() => {
         new Retries(engine.storage).sweep(now.getTime());
-        return sweepExpired(engine, now);
+        return sweepExpired(engine, engine.now());
       });
       if (more) again = setImmediate(sweep);
     } catch (error) {
@@ -87,6 +89,7 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     catalog,
     cursors: new Cursors(),
     address: "",
+    now: options.now ?? (() => new Date()),
     startedAt: new Date(),
     failures: new Map(),
     held: { bytes: 0 },

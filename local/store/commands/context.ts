@@ -12,6 +12,8 @@ export interface Engine {
   cursors: Cursors;
   /** host:port the server listens on. */
   address: string;
+  /** The time of the commands. */
+  now: () => Date;
   startedAt: Date;
   /** Failures asked for by configureFailPoint, by command name. */
   failures: Map<string, Failure>;

@@ -110,7 +110,7 @@ export class Connection {
       command,
       db: typeof db === "string" ? db : "",
       sequences: request.sequences,
-      now: new Date(),
+      now: this.engine.now(),
       connectionId: this.id,
       budget,
     });

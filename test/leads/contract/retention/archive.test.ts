@@ -8,6 +8,7 @@ import { codeOf } from "../../../../shared/errors.ts";
 import { isRecord } from "../../../../shared/json.ts";
 import { M, R } from "../../../fixtures/leads-stage.ts";
 import { S3_ACCOUNT, startS3, type S3Server } from "../../../fixtures/s3-server.ts";
+import { untilPassed } from "../../../fixtures/virtual-clock.ts";
 import { writeOver } from "../../fixtures/over-leads.ts";
 import { erasureStage, type ErasureStage } from "../../fixtures/erasure-stage.ts";
 
@@ -43,10 +44,9 @@ beforeEach(async () => {
   bucket.pageSize = 1000;
 });
 
-/** The run that is under way. The clock goes slowly: what is not written to the bucket within 45 s is tried again. */
+/** The run that is under way. The clock stands while a pass writes: what is not written to the bucket within 45 s is tried again. */
 const run = () =>
-  until("the run to be done", async () => {
-    await it.clock.advance(20);
+  untilPassed(it.clock, "the run to be done", 1000, async () => {
     const { last_run } = await current();
     return last_run?.finished_at ? last_run : undefined;
   });
@@ -180,8 +180,7 @@ test("an erasure deletes what the archive has of the number in its scope, page b
   bucket.pageSize = 2;
   const done = async (asker: ParamsOf<"leads.createErasure">["by"]) => {
     const { id } = await it.erase(number.e164, asker);
-    return until("the number to be erased", async () => {
-      await it.clock.advance(5000);
+    return untilPassed(it.clock, "the number to be erased", 20_000, async () => {
       const erasure = await it.stage.bus.call("leads.getErasure", { by: asker, id });
       return erasure.state === "done" ? erasure.erased : undefined;
     });
