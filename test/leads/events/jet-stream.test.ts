@@ -14,6 +14,7 @@ import { openStore } from "../../../shared/database/mongo.ts";
 import { readEnv } from "../../../shared/process/env.ts";
 import { issueChecker } from "../../../shared/validator.ts";
 import { startNats, type NatsServer } from "../../../local/harness/nats-server.ts";
+import { freePort } from "../../../local/tools/stack/ports.ts";
 import { freshDatabase, until } from "../../../local/harness/stage.ts";
 import { leadsStage, M, R } from "../../fixtures/leads-stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -42,7 +43,7 @@ authorization { users: [
 ] }
 `,
   );
-  nats = await startNats({ config });
+  nats = await startNats({ config, port: await freePort() });
   database = await freshDatabase();
   store = openStore(database.uri);
   log = eventLog(store.model("lead_events", logSheetSchema));
