@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Clock } from "../../shared/time/clock.ts";
 import { createScripts } from "../people/step-script.ts";
 import { createExchange } from "./exchange/exchange.ts";
 import { createFaults } from "./exchange/faults.ts";
@@ -23,6 +24,8 @@ export interface CarrierOptions {
   host?: string;
   /** 1 is real time; 20 makes 20 simulated seconds pass in one. */
   timeScale: number;
+  /** What is real time to it; absent: the machine's. */
+  clock?: Clock;
   /** Same seed, same people, same words. */
   seed: string;
   /** So many times longer than in life people wait for the service, for a machine that is short of time; absent: 1. */
@@ -126,8 +129,8 @@ export async function startCarrier(options: CarrierOptions): Promise<Carrier> {
   if (!(patience >= 1 && patience <= 100))
     throw new RangeError(`the patience must be at least 1 and at most 100, not ${patience}`);
   const host = options.host ?? HOST;
-  const ledger = openLedger(options.ledgerFile);
-  const time = startTime(options.timeScale);
+  const time = startTime(options.timeScale, options.clock);
+  const ledger = openLedger(options.ledgerFile, () => time.clock.now());
   const faults = createFaults();
   const scripts = createScripts();
   const exchange = createExchange({ time, ledger, faults, scripts, seed: options.seed, patience });

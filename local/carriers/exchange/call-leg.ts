@@ -239,7 +239,7 @@ export function openLeg(simTime: SimTime, log: LegLog, signal: AbortSignal): Cal
   let utterances = 0;
   signal.addEventListener("abort", () => text.stop(), { once: true });
   const withSound = (): AudioLeg => {
-    sound ??= openAudioLeg(soundListener(sides, log, all), signal);
+    sound ??= openAudioLeg(soundListener(sides, log, all), signal, time.clock);
     time.switchToRealTime();
     toSound.abort();
     return sound;

@@ -1,3 +1,4 @@
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { Cancel, SimTime } from "./simulated-time.ts";
 
 /** The time of one call: compressed as all time here, until sound comes; sound can only be real. */
@@ -26,6 +27,10 @@ class CompressedThenReal implements LegTime {
     this.#time = time;
   }
 
+  get clock(): Clock {
+    return this.#time.clock;
+  }
+
   get scale(): number {
     return this.#switched ? 1 : this.#time.scale;
   }
@@ -36,13 +41,13 @@ class CompressedThenReal implements LegTime {
 
   elapsedMs(): number {
     const switched = this.#switched;
-    return switched ? switched.simMs + performance.now() - switched.realMs : this.#time.elapsedMs();
+    return switched ? switched.simMs + this.clock.monotonicMs() - switched.realMs : this.#time.elapsedMs();
   }
 
   after(simMs: number, fn: () => void, floorRealMs = 0): Cancel {
     const one: Planned = {
       dueMs: this.elapsedMs() + simMs,
-      floorAt: performance.now() + floorRealMs,
+      floorAt: this.clock.monotonicMs() + floorRealMs,
       fn,
       cancel: () => undefined,
     };
@@ -87,10 +92,10 @@ class CompressedThenReal implements LegTime {
 
   switchToRealTime(): void {
     if (this.#switched) return;
-    this.#switched = { simMs: this.#time.elapsedMs(), realMs: performance.now() };
+    this.#switched = { simMs: this.#time.elapsedMs(), realMs: this.clock.monotonicMs() };
     for (const one of this.#planned) {
       one.cancel();
-      this.#arm(one, one.dueMs - this.elapsedMs(), one.floorAt - performance.now());
+      this.#arm(one, one.dueMs - this.elapsedMs(), one.floorAt - this.clock.monotonicMs());
     }
   }
 

@@ -1,3 +1,5 @@
+import { systemClock, type Clock } from "../../../shared/time/clock.ts";
+
 /** Ends a timer early; calling it again, or after the timer ran, does nothing. */
 export type Cancel = () => void;
 
@@ -6,6 +8,8 @@ export type Cancel = () => void;
  * side's computers are not. All timers are kept, so that closing leaves none behind.
  */
 export interface SimTime {
+  /** Real time, which this one is made of. */
+  readonly clock: Clock;
   readonly scale: number;
   /** Simulated milliseconds since the start, monotonic. */
   elapsedMs(): number;
@@ -37,21 +41,25 @@ interface Planned {
   /** Not before this instant, of the monotonic clock, ms. */
   floorAt: number;
   fn: () => void;
-  timer?: NodeJS.Timeout;
+  /** Ends what it waits for. */
+  waiting: AbortController;
 }
 
-/** Starts a compressed clock; scale 1 is real time, 20 makes a 40 s call last 2 s. */
-export const startTime = (scale: number): SettableTime => new CompressedTime(scale);
+/** Starts a compressed clock; scale 1 is real time, 20 makes a 40 s call last 2 s. `clock` is what it takes for real time. */
+export const startTime = (scale: number, clock: Clock = systemClock): SettableTime => new CompressedTime(scale, clock);
 
 class CompressedTime implements SettableTime {
+  readonly clock: Clock;
   readonly #planned = new Set<Planned>();
   readonly #closing = new AbortController();
   #scale: number;
   /** Where simulated and real time stood when the scale was set last. */
-  #since = { simMs: 0, realMs: performance.now() };
+  #since: { simMs: number; realMs: number };
 
-  constructor(scale: number) {
+  constructor(scale: number, clock: Clock) {
+    this.clock = clock;
     this.#scale = scale;
+    this.#since = { simMs: 0, realMs: clock.monotonicMs() };
   }
 
   get scale(): number {
@@ -59,21 +67,26 @@ class CompressedTime implements SettableTime {
   }
 
   setScale(scale: number): void {
-    this.#since = { simMs: this.elapsedMs(), realMs: performance.now() };
+    this.#since = { simMs: this.elapsedMs(), realMs: this.clock.monotonicMs() };
     this.#scale = scale;
     for (const one of this.#planned) {
-      clearTimeout(one.timer);
+      one.waiting.abort();
       this.#arm(one);
     }
   }
 
   elapsedMs(): number {
-    return this.#since.simMs + (performance.now() - this.#since.realMs) * this.#scale;
+    return this.#since.simMs + (this.clock.monotonicMs() - this.#since.realMs) * this.#scale;
   }
 
   after(simMs: number, fn: () => void, floorRealMs = 0): Cancel {
     if (this.#closing.signal.aborted) return () => undefined;
-    const one: Planned = { dueMs: this.elapsedMs() + simMs, floorAt: performance.now() + floorRealMs, fn };
+    const one: Planned = {
+      dueMs: this.elapsedMs() + simMs,
+      floorAt: this.clock.monotonicMs() + floorRealMs,
+      fn,
+      waiting: new AbortController(),
+    };
     this.#planned.add(one);
     this.#arm(one);
     return () => this.#cancel(one);
@@ -109,15 +122,20 @@ class CompressedTime implements SettableTime {
   }
 
   #arm(one: Planned): void {
-    const leftMs = Math.max((one.dueMs - this.elapsedMs()) / this.#scale, one.floorAt - performance.now(), 0);
-    one.timer = setTimeout(() => {
-      this.#planned.delete(one);
-      one.fn();
-    }, leftMs);
+    const { signal } = (one.waiting = new AbortController());
+    const floorMs = one.floorAt - this.clock.monotonicMs();
+    void this.#run(one, Math.max((one.dueMs - this.elapsedMs()) / this.#scale, floorMs, 0), signal);
+  }
+
+  async #run(one: Planned, realMs: number, signal: AbortSignal): Promise<void> {
+    await this.clock.wait(realMs, signal);
+    if (signal.aborted) return;
+    this.#planned.delete(one);
+    one.fn();
   }
 
   #cancel(one: Planned): void {
-    clearTimeout(one.timer);
+    one.waiting.abort();
     this.#planned.delete(one);
   }
 }

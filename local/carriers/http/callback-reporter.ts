@@ -1,7 +1,8 @@
 import { partiesOf, personOf, type Call } from "../exchange/call.ts";
 import type { Faults } from "../exchange/faults.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import { createSender, type Outgoing, type Sent } from "./callback-sender.ts";
+import type { SimTime } from "../exchange/simulated-time.ts";
+import { createSender, type Outgoing, type Sender, type Sent } from "./callback-sender.ts";
 
 /** A callback to the service: how the ledger names it, and the signed request. `sign` is called for each copy; a forged one is the same with a wrong signature. */
 export interface Callback {
@@ -28,6 +29,7 @@ export interface CallbackDelivery {
 
 /** What delivery needs of the simulator. */
 export interface CallbackDeps {
+  time: SimTime;
   ledger: Ledger;
   faults: Faults;
 }
@@ -37,11 +39,12 @@ export const createCallbackDelivery = (deps: CallbackDeps): CallbackDelivery => 
 
 class FaultyDelivery implements CallbackDelivery {
   readonly #deps: CallbackDeps;
-  readonly #sender = createSender();
+  readonly #sender: Sender;
   readonly #last = new WeakMap<Call, Promise<void>>();
 
   constructor(deps: CallbackDeps) {
     this.#deps = deps;
+    this.#sender = createSender(deps.time.clock);
   }
 
   deliver(call: Call, callback: Callback): void {

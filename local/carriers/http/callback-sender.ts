@@ -1,3 +1,6 @@
+import { setMaxListeners } from "node:events";
+import type { Clock } from "../../../shared/time/clock.ts";
+
 /** Where something is to be reported or asked: URL and method. */
 export interface Hook {
   url: string;
@@ -69,18 +72,13 @@ async function request(
 }
 
 /** Ready to send. */
-export function createSender(): Sender {
+export function createSender(clock: Clock): Sender {
   const closing = new AbortController();
-  const waiting = new Set<NodeJS.Timeout>();
-  const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      if (closing.signal.aborted) return;
-      const timer = setTimeout(() => {
-        waiting.delete(timer);
-        resolve();
-      }, ms);
-      waiting.add(timer);
-    });
+  setMaxListeners(0, closing.signal); // every pause listens for it
+  const pause = async (ms: number): Promise<void> => {
+    await clock.wait(ms, closing.signal);
+    if (closing.signal.aborted) await new Promise<never>(() => undefined);
+  };
   return {
     pause,
     closed: closing.signal,
@@ -99,10 +97,6 @@ export function createSender(): Sender {
       }
       return last;
     },
-    close() {
-      closing.abort();
-      for (const timer of waiting) clearTimeout(timer);
-      waiting.clear();
-    },
+    close: () => closing.abort(),
   };
 }

@@ -122,7 +122,7 @@ class RelaySession {
   readonly #parts: RelayDeps;
   readonly #relayed: RelayCall;
   readonly #resolve: (end: RelayEnd) => void;
-  readonly #startedAt = performance.now();
+  readonly #startedAt: number;
   readonly #language: { now: string };
   readonly #socket: WebSocket;
   #opened = false;
@@ -134,6 +134,7 @@ class RelaySession {
   constructor(parts: RelayDeps, relayed: RelayCall, resolve: (end: RelayEnd) => void) {
     const { settings, headers } = relayed;
     this.#parts = parts;
+    this.#startedAt = parts.time.clock.monotonicMs();
     this.#relayed = relayed;
     this.#resolve = resolve;
     this.#language = { now: settings.transcriptionLanguage };
@@ -244,7 +245,7 @@ class RelaySession {
     this.#resolve({
       sessionId: this.#relayed.setup.sessionId,
       status,
-      seconds: Math.round((performance.now() - this.#startedAt) / 1000),
+      seconds: Math.round((this.#parts.time.clock.monotonicMs() - this.#startedAt) / 1000),
       ...more,
     });
   }

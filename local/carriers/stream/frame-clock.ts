@@ -1,3 +1,4 @@
+import type { Clock } from "../../../shared/time/clock.ts";
 import { FRAME_MS } from "./audio-format.ts";
 
 /** Something that moves sound every FRAME_MS. */
@@ -11,32 +12,62 @@ const PHASE_MS = FRAME_MS / PHASES;
 /** A process that was held up longer than this leaves the lost time out, ms. */
 const MOST_CATCH_UP_MS = 200;
 
-const phases: readonly Set<Ticking>[] = Array.from({ length: PHASES }, () => new Set<Ticking>());
-let timer: NodeJS.Timeout | null = null;
-/** When the next phase is due, on performance.now's clock. */
-let dueMs = 0;
-let phase = 0;
+class FrameClock {
+  readonly #clock: Clock;
+  readonly #phases: readonly Set<Ticking>[] = Array.from({ length: PHASES }, () => new Set<Ticking>());
+  #runs = false;
+  /** When the next phase is due. */
+  #dueMs = 0;
+  #phase = 0;
 
-function run(): void {
-  const now = performance.now();
-  if (now - dueMs > MOST_CATCH_UP_MS) dueMs = now;
-  while (dueMs <= now) {
-    for (const one of phases[phase] ?? []) one.tick();
-    phase = (phase + 1) % PHASES;
-    dueMs += PHASE_MS;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
-  timer = phases.some((set) => set.size > 0) ? setTimeout(run, Math.max(0, dueMs - performance.now())) : null;
+
+  keepTicking(one: Ticking): () => void {
+    const least = [...this.#phases].sort((a, b) => a.size - b.size)[0];
+    least?.add(one);
+    if (!this.#runs) void this.#run();
+    return () => {
+      least?.delete(one);
+    };
+  }
+
+  async #run(): Promise<void> {
+    this.#runs = true;
+    this.#dueMs = this.#clock.monotonicMs() + PHASE_MS;
+    while (this.#skipEmpty()) {
+      await this.#clock.wait(this.#dueMs - this.#clock.monotonicMs());
+      const now = this.#clock.monotonicMs();
+      if (now - this.#dueMs > MOST_CATCH_UP_MS) this.#dueMs = now;
+      while (this.#dueMs <= now) {
+        for (const one of this.#phases[this.#phase] ?? []) one.tick();
+        this.#next();
+      }
+    }
+    this.#runs = false;
+  }
+
+  /** Goes on to the next phase that somebody is in; false: nobody is in any. */
+  #skipEmpty(): boolean {
+    for (let passed = 0; passed < PHASES; passed += 1) {
+      if (this.#phases[this.#phase]?.size !== 0) return true;
+      this.#next();
+    }
+    return false;
+  }
+
+  #next(): void {
+    this.#phase = (this.#phase + 1) % PHASES;
+    this.#dueMs += PHASE_MS;
+  }
 }
 
-/** Moves it from now on, in real time, until the function it gives is called. All sound of the process has this one timer. */
-export function keepTicking(one: Ticking): () => void {
-  const least = [...phases].sort((a, b) => a.size - b.size)[0];
-  least?.add(one);
-  if (timer === null) {
-    dueMs = performance.now() + PHASE_MS;
-    timer = setTimeout(run, PHASE_MS);
-  }
-  return () => {
-    least?.delete(one);
-  };
+const clocks = new WeakMap<Clock, FrameClock>();
+
+/** Moves it from now on, in the clock's time, until the function it gives is called. All sound on one clock has one timer. */
+export function keepTicking(one: Ticking, clock: Clock): () => void {
+  const ticks = clocks.get(clock) ?? new FrameClock(clock);
+  clocks.set(clock, ticks);
+  return ticks.keepTicking(one);
 }

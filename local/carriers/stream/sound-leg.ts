@@ -1,3 +1,4 @@
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { Speech, VoiceListener } from "../exchange/agent-voice.ts";
 import { createAgentListener, AUDIBLE_PEAK, type AgentListener } from "./agent-listener.ts";
 import { decodeSound, peakOf, type SoundFormat } from "./audio-format.ts";
@@ -85,21 +86,25 @@ interface Turn {
 }
 
 /** Opens the sound of a call; the signal is the call's end. */
-export const openAudioLeg = (listener: AudioListener, over: AbortSignal): AudioLeg => new CallAudio(listener, over);
+export const openAudioLeg = (listener: AudioListener, over: AbortSignal, clock: Clock): AudioLeg =>
+  new CallAudio(listener, over, clock);
 
 class CallAudio implements AudioLeg {
   readonly #listener: AudioListener;
+  readonly #clock: Clock;
   readonly #person = createPersonAudio();
   #attached: Attached | null = null;
   #turn: Turn | null = null;
   /** Who sounded in the last frame. */
   readonly #sounded = { agent: false, person: false };
   /** Until then the person waits for the stream to come. */
-  #waitsUntil = performance.now() + STREAM_COMES_WITHIN_MS;
+  #waitsUntil: number;
 
-  constructor(listener: AudioListener, over: AbortSignal) {
+  constructor(listener: AudioListener, over: AbortSignal, clock: Clock) {
     this.#listener = listener;
-    const stop = keepTicking(this);
+    this.#clock = clock;
+    this.#waitsUntil = clock.monotonicMs() + STREAM_COMES_WITHIN_MS;
+    const stop = keepTicking(this, clock);
     const end = (): void => {
       stop();
       this.#leave(this.#attached);
@@ -155,7 +160,7 @@ class CallAudio implements AudioLeg {
 
   /** One frame each way. */
   tick(): void {
-    const now = performance.now();
+    const now = this.#clock.monotonicMs();
     const one = this.#attached;
     if (!one && now < this.#waitsUntil) return;
     const out = this.#person.next(one?.port.toAgent ?? TELEPHONE, now);
@@ -176,14 +181,14 @@ class CallAudio implements AudioLeg {
   }
 
   #push(one: Attached, bytes: Uint8Array): boolean {
-    const now = performance.now();
+    const now = this.#clock.monotonicMs();
     one.lastCame = now;
     if (this.#turn) this.#answered(this.#turn, one, bytes, now);
     return one.playout.push(bytes, now);
   }
 
   #clear({ playout, listener }: Attached): { marks: string[]; lost_ms: number; barge_ms: number | null } {
-    const now = performance.now();
+    const now = this.#clock.monotonicMs();
     const onset = this.#person.onset();
     const { marks, lost_ms } = playout.clear();
     if (lost_ms > 0) listener.cut(now);
@@ -191,14 +196,14 @@ class CallAudio implements AudioLeg {
   }
 
   #personEnds(): void {
-    const now = performance.now();
+    const now = this.#clock.monotonicMs();
     const one = this.#attached;
     const agentSpeaking = !one || one.playout.waiting_ms() > 0 || now - one.lastCame < AGENT_SPEAKING_MS;
-    this.#turn = agentSpeaking ? null : { endedAt: now, endedDate: new Date(), first: null };
+    this.#turn = agentSpeaking ? null : { endedAt: now, endedDate: this.#clock.now(), first: null };
   }
 
   #answered(turn: Turn, { port }: Attached, bytes: Uint8Array, now: number): void {
-    turn.first ??= { at: now, date: new Date() };
+    turn.first ??= { at: now, date: this.#clock.now() };
     if (peakOf(decodeSound(port.fromAgent, bytes)) < AUDIBLE_PEAK) return;
     this.#turn = null;
     this.#listener.turn({

@@ -130,7 +130,7 @@ class StreamSession {
     if (this.#over) return;
     const { faults, time } = this.#parts;
     const person = personOf(this.#call);
-    this.#openedAt = performance.now();
+    this.#openedAt = time.clock.monotonicMs();
     this.#write("stream", { event: "connected" });
     this.#sender.send(this.#dialect.greeting());
     this.#sender.send(this.#dialect.start(this.#sender.numbers()));
@@ -198,7 +198,8 @@ class StreamSession {
     const facts = this.#stream?.facts();
     this.#stream?.leave();
     this.#shut();
-    const seconds = this.#openedAt === null ? 0 : (performance.now() - this.#openedAt) / 1000;
+    const { clock } = this.#parts.time;
+    const seconds = this.#openedAt === null ? 0 : (clock.monotonicMs() - this.#openedAt) / 1000;
     const { frames, clears, gap_ms, underruns, underrun_ms, played_ms, frames_to_agent, voiced_ms } = facts ?? {
       frames: 0,
       clears: 0,

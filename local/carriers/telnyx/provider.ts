@@ -205,7 +205,7 @@ export function createTelnyx(options: TelnyxOptions): TelnyxProvider {
   const calls = new CallRecords(restoredCalls(ledger, accounts));
   const addresses = new Map<string, InboundAddresses>();
   const signer = createSigner(options.seed);
-  const reporter = createCallbackDelivery({ ledger, faults });
+  const reporter = createCallbackDelivery({ time, ledger, faults });
   const events = createEvents({
     reporter,
     signer,

@@ -1,11 +1,10 @@
 import { afterEach, expect, test } from "@jest/globals";
-import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FAULT_KINDS } from "../../../local/carriers/exchange/faults.ts";
 import { startCarrier } from "../../../local/carriers/server.ts";
-import { account, FROM, orderAgent, startBench, until, type Bench } from "./fixtures/agent.ts";
+import { account, clock, FROM, orderAgent, startBench, until, type Bench } from "./fixtures/agent.ts";
 
 let bench: Bench | null = null;
 afterEach(async () => {
@@ -56,7 +55,7 @@ test("clearing forgets entries, calls and how often a number rang", async () => 
   const b = await open();
   expect((await b.ended(await b.call("+15556660008", { timeout: 5 }))).status).toBe("no-answer");
   expect((await fetch(`${b.carrier.url}/ledger`, { method: "DELETE" })).status).toBe(204);
-  expect(await b.entries()).toEqual([]);
+  expect(await (await fetch(`${b.carrier.url}/ledger`)).json()).toMatchObject({ entries: [] });
   expect((await b.ended(await b.call("+15556660008", { timeout: 5 }))).status).toBe("no-answer");
 });
 
@@ -105,9 +104,9 @@ test("faults of requests: no reply, a late one, 500 after placing, 429 without p
   expect(await rings("+15557770206")).toBe(1);
   expect(await place("+15557770306")).toMatchObject({ status: 429, code: 20429 });
   expect(await rings("+15557770306")).toBe(0);
-  const since = performance.now();
+  const since = clock.monotonicMs();
   expect(await place("+15557770406")).toBe("placed");
-  expect(performance.now() - since).toBeGreaterThanOrEqual(195);
+  expect(clock.monotonicMs() - since).toBeGreaterThanOrEqual(195);
   for (const to of ["+15557770106", "+15557770206", "+15557770306", "+15557770406"])
     expect(await place(to)).toBe("placed");
 });
@@ -209,10 +208,10 @@ test("closing in mid-call leaves no timer, socket or request behind", async () =
   await b.fault({ kind: "hang_reply", seconds: 600, to: "05" });
   void b.call("+15556660005").catch(() => undefined);
   await b.call("+15556660007");
-  const since = performance.now();
+  expect(clock.nextWaitMs()).toBeLessThan(Infinity);
   await b.close();
   bench = null;
-  expect(performance.now() - since).toBeLessThan(10_000);
+  expect(clock.nextWaitMs()).toBe(Infinity);
 });
 
 test("a taken port is EADDRINUSE, a bad time scale a RangeError", async () => {
@@ -221,17 +220,4 @@ test("a taken port is EADDRINUSE, a bad time scale a RangeError", async () => {
   await expect(startCarrier(options)).rejects.toMatchObject({ code: "EADDRINUSE" });
   await expect(startCarrier({ ...options, port: 0, timeScale: 0 })).rejects.toThrow(RangeError);
   expect(FROM).toMatch(/^\+/);
-});
-
-test("the program announces its address, and stops when told", async () => {
-  const child = execFile(process.execPath, ["local/carriers/main.ts", "--port", "0", "--time-scale", "20"]);
-  let out = "";
-  child.stdout?.on("data", (chunk: string) => {
-    out += chunk;
-  });
-  const line = await until(() => out.includes("\n") && out.split("\n")[0]!, "the ready line");
-  expect(JSON.parse(line)).toMatchObject({ event: "ready", url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) });
-  const exit = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  expect(await exit).toBe(0);
 });

@@ -1,21 +1,15 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { account, startBench, until, type Bench } from "./fixtures/agent.ts";
+import { account, clock, startBench, until, type Bench } from "./fixtures/agent.ts";
 import {
   closedStream,
   startStreamAgent,
-  type Dialect,
+  TWILIO,
   type StreamAgent,
   type StreamSession,
 } from "./fixtures/stream-agent.ts";
 import { createDecoder } from "../../../local/speech/modem.ts";
 import { tonePcm } from "../../../local/speech/tones.ts";
 
-const DIALECT: Dialect = {
-  media: ({ id }, payload) => ({ event: "media", streamSid: id, media: { payload } }),
-  mark: ({ id }, name) => ({ event: "mark", streamSid: id, mark: { name } }),
-  clear: ({ id }) => ({ event: "clear", streamSid: id }),
-  started: (message) => ({ id: String(message["streamSid"]), format: { codec: "pcmu", rate: 8000 } }),
-};
 const LONG =
   "This is the shop, and I am calling about the order that you have placed with us last week on Monday. Shall I confirm it?";
 
@@ -23,7 +17,7 @@ let bench: Bench;
 let agent: StreamAgent;
 beforeAll(async () => {
   bench = await startBench({ timeScale: 50 });
-  agent = await startStreamAgent(DIALECT);
+  agent = await startStreamAgent(TWILIO);
 });
 afterEach(async () => {
   agent.onStart = () => undefined;
@@ -68,7 +62,7 @@ test("a script: coughs and hums over the agent, breaks in with words, speaks wit
   agent.onWords = (session, text) => {
     if (/moment/.test(text)) {
       first?.stop();
-      session.send(DIALECT.clear(session));
+      session.send(TWILIO.clear(session));
       session.speak("Go on.");
     }
     if (/two/.test(text)) session.speak("Is that all?");
@@ -129,19 +123,13 @@ test("keys that the agent presses as tones are found and written down", async ()
 const STALL_MS = 400;
 const STALL_AT_FRAME = 50;
 
-/** Stands still, as a process does that gets no time. */
-function standStill(ms: number): void {
-  const over = performance.now() + ms;
-  while (performance.now() < over);
-}
-
 test("a recording holds the sound of both sides, and no word is torn apart when the machine stands still", async () => {
   agent.onStart = (session) => {
     session.pour("Hello. Shall I confirm it?", 100, "poured");
   };
   const { sid, session } = await call("+15554440001", { record: true, recordingChannels: "dual" });
   await until(async () => session.media.length >= STALL_AT_FRAME, "the middle of the sentence");
-  standStill(STALL_MS);
+  clock.standStill(STALL_MS);
   const said = await until(async () => (await bench.entries("said", sid))[0], "the answer");
   await bench.client.calls(sid).update({ status: "completed" });
   const [recording] = await until(async () => {

@@ -221,10 +221,12 @@ describe("finding calls again", () => {
   });
   test("calls to other numbers, from other numbers and of other times are not taken for it", async () => {
     holding();
-    await dial("+15559990105");
+    const to = "+15559990105";
+    await dial(to);
+    await until(async () => (await bench.entries("status")).some((e) => e.to === to), "a time for it to be found by");
     const sought = {
       call_ref: REF,
-      to: "+15559990105",
+      to,
       from: "+15005550006",
       since: new Date(Date.now() - 5000),
       until: new Date(),

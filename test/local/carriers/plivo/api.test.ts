@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { until } from "../fixtures/agent.ts";
+import { clock, until } from "../fixtures/agent.ts";
 import {
   account,
   ACCOUNT_PATH,
@@ -180,7 +180,7 @@ describe("recordings", () => {
     });
     expect((await bench.rest(`/Call/${leg}/Record/`, { method: "POST", body: "{}" })).status).toBe(400);
     expect((await bench.rest(`/Recording/${started["recording_id"]}.wav`)).status).toBe(404);
-    await new Promise((resolve) => setTimeout(resolve, 50)); // so that there is a second to hear
+    await clock.wait(50); // so that there is a second to hear
     await bench.calls.hangup(leg);
     const told = await until(() => bench.posted.find((p) => p.path.startsWith("/recording")), "the recording");
     expect(told.form).toMatchObject({

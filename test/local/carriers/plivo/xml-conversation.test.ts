@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, beforeAll, expect, test } from "@jest/globals";
-import { until } from "../fixtures/agent.ts";
+import { clock, until } from "../fixtures/agent.ts";
 import { startPlivoBench, type PlivoBench, type PlivoPosted } from "../fixtures/plivo-agent.ts";
 
 let bench: PlivoBench;
@@ -100,10 +100,10 @@ test("without input the next element follows, here a redirect", async () => {
 
 test("a message waits for a machine's beep", async () => {
   documents = { answer: ['<Wait length="30" beep="true"/><Speak>Please call us back.</Speak><Hangup/>'] };
-  const started = performance.now();
+  const started = clock.monotonicMs();
   const request = await bench.call("+15556660009");
   await bench.hangup(request);
-  expect(performance.now() - started).toBeLessThan(25_000); // the patience is real seconds, the beep is not
+  expect(clock.monotonicMs() - started).toBeLessThan(25_000); // the patience is real seconds, the beep is not
   const row = await bench.row(request);
   const [greeting, message] = ["person", "agent"].map((who) => row.transcript.findIndex((l) => l.who === who));
   expect(greeting).toBeLessThan(message ?? -1);

@@ -1,26 +1,19 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import twilio from "twilio";
-import { account, startBench, until, type Bench } from "../fixtures/agent.ts";
+import { account, clock, startBench, until, type Bench } from "../fixtures/agent.ts";
 import {
   closedStream,
   startStreamAgent,
-  type Dialect,
+  TWILIO,
   type StreamAgent,
   type StreamSession,
 } from "../fixtures/stream-agent.ts";
-
-const DIALECT: Dialect = {
-  media: ({ id }, payload) => ({ event: "media", streamSid: id, media: { payload } }),
-  mark: ({ id }, name) => ({ event: "mark", streamSid: id, mark: { name } }),
-  clear: ({ id }) => ({ event: "clear", streamSid: id }),
-  started: (message) => ({ id: String(message["streamSid"]), format: { codec: "pcmu", rate: 8000 } }),
-};
 
 let bench: Bench;
 let agent: StreamAgent;
 beforeAll(async () => {
   bench = await startBench({ timeScale: 100 });
-  agent = await startStreamAgent(DIALECT);
+  agent = await startStreamAgent(TWILIO);
 });
 afterEach(() => {
   agent.onStart = () => undefined;
@@ -129,8 +122,8 @@ test("a clear throws away what waits and brings its marks back at once; the pers
   const marks = () => session.messages.filter((m) => m.event === "mark").map((m) => m["mark"]);
   session.pour("One two three four five six seven eight nine ten eleven twelve.", 1_200, "begun");
   await until(() => marks().length === 1, "the beginning to be played");
-  session.send(DIALECT.mark(session, "pending"));
-  session.send(DIALECT.clear(session));
+  session.send(TWILIO.mark(session, "pending"));
+  session.send(TWILIO.clear(session));
   await until(() => marks().length === 2, "the mark");
   expect(marks()).toEqual([{ name: "begun" }, { name: "pending" }]);
   const heard = await until(async () => (await bench.entries("heard", sid))[0], "what was heard");
@@ -170,7 +163,7 @@ test("a dropped socket ends the stream as failed; a machine greets, beeps and he
   const dropped = await call("+15554440005");
   expect(await closedStream(bench.entries, dropped)).toMatchObject({ status: "failed" });
   agent.onWords = (session, text) => {
-    if (/tone/.test(text)) setTimeout(() => session.speak("Please call us back.", "m"), 900);
+    if (/tone/.test(text)) void clock.wait(900).then(() => session.speak("Please call us back.", "m"));
   };
   const sid = await call("+15554440009");
   const session = await sessionOf(sid);
