@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { Server } from "node:http";
+import type { Clock } from "../../shared/time/clock.ts";
 import { serveRealtime } from "./realtime/realtime-socket.ts";
 import { Simulator } from "./simulator.ts";
 
@@ -15,6 +16,8 @@ export type ModelsOptions = Readonly<{
   key?: string;
   /** Accepted model names, separated by commas; default "callagent-sim". */
   model?: string;
+  /** In whose time it delays; absent: the machine's. */
+  clock?: Clock;
   /** Time to the words of what was recorded, in milliseconds. */
   sttMs?: number;
   /** Time to the first token, in milliseconds. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { systemClock, type Clock } from "../../shared/time/clock.ts";
 import { answerChat } from "./api/chat-endpoint.ts";
 import { Delays, type DelayTimes } from "./api/delays.ts";
 import { Faults } from "./api/faults.ts";
@@ -19,14 +20,15 @@ export class Simulator {
   readonly #delays: Delays;
   readonly context: RequestContext;
 
-  constructor(options: Readonly<{ key?: string; model?: string; delays: Partial<DelayTimes> }>) {
+  constructor(options: Readonly<{ key?: string; model?: string; delays: Partial<DelayTimes>; clock?: Clock }>) {
+    const { clock = systemClock } = options;
     this.#key = options.key;
     this.#models = (options.model ?? DEFAULT_MODEL)
       .split(",")
       .map((name) => name.trim())
       .filter((name) => name !== "");
     this.#delays = new Delays(options.delays);
-    this.context = { faults: new Faults(), requests: new Requests(), delays: this.#delays.now };
+    this.context = { faults: new Faults(), requests: new Requests(), delays: this.#delays.now, clock };
   }
 
   /** Answers one HTTP request; every failure ends as an error body in OpenAI's shape. */

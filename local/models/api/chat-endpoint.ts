@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { complete, type Plan } from "../dialogue/completion.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { delay, type DelayTimes } from "./delays.ts";
 import { errorOf, garbled } from "./faults.ts";
 import { sendJson } from "./json-http.ts";
@@ -29,19 +30,24 @@ export async function answerChat(chat: ChatRequest, response: ServerResponse, co
     content: plan.content,
     call: plan.call === null ? null : { name: plan.call.name, arguments: plan.call.arguments },
   };
-  await delay(context.delays.first_token_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
-  await deliver(plan, chat, response, { cut: fault?.kind === "cut_stream", gone, delays: context.delays });
+  await delay(context.clock, context.delays.first_token_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
+  await deliver(plan, chat, response, {
+    cut: fault?.kind === "cut_stream",
+    gone,
+    delays: context.delays,
+    clock: context.clock,
+  });
 }
 
 async function deliver(
   plan: Plan,
   chat: ChatRequest,
   response: ServerResponse,
-  how: Readonly<{ cut: boolean; gone: AbortSignal; delays: DelayTimes }>,
+  how: Readonly<{ cut: boolean; gone: AbortSignal; delays: DelayTimes; clock: Clock }>,
 ): Promise<void> {
   const events = streamEvents(plan, chat);
   if (!chat.stream) {
-    await delay(how.delays.token_ms * events.filter(({ token }) => token).length, how.gone);
+    await delay(how.clock, how.delays.token_ms * events.filter(({ token }) => token).length, how.gone);
     if (how.cut) return void response.destroy();
     return sendJson(response, 200, completionBody(plan, chat), plan.id);
   }
@@ -53,7 +59,7 @@ async function deliver(
   const last = how.cut ? Math.ceil(events.length / 2) : events.length;
   let tokens = 0;
   for (const { data, token } of events.slice(0, last)) {
-    if (token && tokens > 0) await delay(how.delays.token_ms, how.gone);
+    if (token && tokens > 0) await delay(how.clock, how.delays.token_ms, how.gone);
     if (token) tokens += 1;
     response.write(data);
   }

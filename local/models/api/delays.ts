@@ -1,4 +1,4 @@
-import { setTimeout as pause } from "node:timers/promises";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { ApiError } from "./chat-request.ts";
 
 /** How long the simulator takes for what a real model would have to work for, ms. */
@@ -43,7 +43,8 @@ export class Delays {
 }
 
 /** Waits; rejects when the signal aborts. */
-export async function delay(ms: number, signal: AbortSignal): Promise<void> {
+export async function delay(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  if (ms > 0) await pause(ms, undefined, { signal });
+  if (ms > 0) await clock.wait(ms, signal);
+  signal.throwIfAborted();
 }

@@ -104,14 +104,14 @@ export async function answerSpeech(
   if (fault?.kind === "hang") return; // The connection stays open until the client or the server closes it.
   summary.reply = { content: speech.input, call: null };
   const pcm = encodeSpeech(speech.input, SPEECH_RATE);
-  await delay(context.delays.first_audio_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
+  await delay(context.clock, context.delays.first_audio_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
   response.writeHead(200, { "content-type": speech.format === "wav" ? "audio/wav" : "audio/pcm" });
   // The length is not known to a server that speaks while it thinks; its header says so.
   if (speech.format === "wav") response.write(wavHeader(SPEECH_RATE, 1));
   const piece = (PIECE_MS * SPEECH_RATE) / 1000;
   const until = fault?.kind === "cut_stream" ? pcm.length / 2 : pcm.length;
   for (let from = 0; from < until; from += piece) {
-    if (from > 0) await delay(PIECE_EVERY_MS, gone);
+    if (from > 0) await delay(context.clock, PIECE_EVERY_MS, gone);
     if (!response.write(pcmBytes(pcm.subarray(from, Math.min(from + piece, until)))))
       await once(response, "drain", { signal: gone });
   }

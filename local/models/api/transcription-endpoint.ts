@@ -7,6 +7,7 @@ import { errorOf } from "./faults.ts";
 import { sendJson } from "./json-http.ts";
 import { ApiError } from "./chat-request.ts";
 import { watched } from "./request-log.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** Words of recorded speech (API reference, "Create transcription"). */
@@ -119,9 +120,10 @@ export async function answerTranscription(
   const words = wordsIn(asked);
   const text = words.map(({ word }) => word).join(" ");
   summary.reply = { content: text, call: null };
-  await delay(context.delays.stt_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
+  await delay(context.clock, context.delays.stt_ms + (fault?.kind === "slow" ? fault.ms : 0), gone);
   const cut = fault?.kind === "cut_stream";
-  if (asked.stream) return await stream(words, response, { cut, gone, token_ms: context.delays.token_ms });
+  const { token_ms } = context.delays;
+  if (asked.stream) return await stream(words, response, { cut, gone, token_ms, clock: context.clock });
   if (cut) return void response.destroy();
   if (asked.format === "text") {
     response.writeHead(200, { "content-type": "text/plain; charset=utf-8" });
@@ -133,12 +135,12 @@ export async function answerTranscription(
 async function stream(
   words: readonly Word[],
   response: ServerResponse,
-  how: Readonly<{ cut: boolean; gone: AbortSignal; token_ms: number }>,
+  how: Readonly<{ cut: boolean; gone: AbortSignal; token_ms: number; clock: Clock }>,
 ): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" });
   const send = (event: unknown): boolean => response.write(`data: ${JSON.stringify(event)}\n\n`);
   for (const [index, { word }] of words.slice(0, how.cut ? Math.ceil(words.length / 2) : words.length).entries()) {
-    if (index > 0) await delay(how.token_ms, how.gone);
+    if (index > 0) await delay(how.clock, how.token_ms, how.gone);
     send({ type: "transcript.text.delta", delta: index === 0 ? word : ` ${word}` });
   }
   if (how.cut) return void response.write("", () => response.destroy());

@@ -42,6 +42,7 @@ export class RealtimeSession {
         dialect: o.dialect,
         conversation: this.#conversation,
         delays: o.context.delays,
+        clock: o.context.clock,
         send: (event) => this.#events.send(event),
         itemId: () => this.#events.nextId("item"),
         added: (item, previous) => this.#events.itemAdded(item, previous),
@@ -188,7 +189,7 @@ export class RealtimeSession {
 
   async #transcribe(item_id: string, words: readonly string[], heard_ms: number): Promise<void> {
     try {
-      await delay(this.#context.delays.stt_ms, this.#events.gone);
+      await delay(this.#context.clock, this.#context.delays.stt_ms, this.#events.gone);
     } catch {
       return; // the connection is gone
     }

@@ -1,6 +1,7 @@
 import { g711Encode } from "../../speech/g711.ts";
 import { encodeSpeech, speechMs } from "../../speech/modem.ts";
 import { pcmBytes } from "../../speech/wav.ts";
+import type { Clock } from "../../../shared/time/clock.ts";
 import { complete, tokensIn } from "../dialogue/completion.ts";
 import type { Plan } from "../dialogue/completion.ts";
 import { delay } from "../api/delays.ts";
@@ -21,6 +22,7 @@ export interface AnswerHost {
   readonly dialect: Dialect;
   readonly conversation: Conversation;
   readonly delays: DelayTimes;
+  readonly clock: Clock;
   /** Sends an event, its id added. */
   send(event: Readonly<Record<string, unknown>>): void;
   itemId(): string;
@@ -66,9 +68,9 @@ export function chatOf(settings: Settings, conversation: Conversation): ChatRequ
 
 /** Speaks or calls. Rejects when the signal aborts; what was begun is brought to its events' end even then. */
 export async function sendAnswer(answer: Answer, plan: Plan, host: AnswerHost, signal: AbortSignal): Promise<void> {
-  await delay(host.delays.first_token_ms + (answer.fault?.kind === "slow" ? answer.fault.ms : 0), signal);
+  await delay(host.clock, host.delays.first_token_ms + (answer.fault?.kind === "slow" ? answer.fault.ms : 0), signal);
   if (plan.call !== null) return await sendFunctionCall(answer, plan.call, host, signal);
-  if (answer.settings.modality === "audio") await delay(host.delays.first_audio_ms, signal);
+  if (answer.settings.modality === "audio") await delay(host.clock, host.delays.first_audio_ms, signal);
   const sound = answer.settings.modality === "audio";
   const body = { kind: "message" as const, role: "assistant" as const, sound, text: "", made_ms: 0, truncated: false };
   const item = begin(answer, { id: host.itemId(), status: "in_progress", body }, host);
@@ -135,7 +137,7 @@ type ContentPart = Readonly<{
 
 async function sendText(text: string, { body, where, host, signal }: ContentPart): Promise<void> {
   for (const [index, word] of wordsWithBlanks(text).entries()) {
-    if (index > 0) await delay(host.delays.token_ms, signal);
+    if (index > 0) await delay(host.clock, host.delays.token_ms, signal);
     body.text += word;
     host.send({ type: `${eventNames(host.dialect).text}.delta`, ...where, delta: word });
   }
@@ -151,7 +153,7 @@ async function sendAudio(text: string, telling: ContentPart & Readonly<{ answer:
   const piece = (PIECE_MS * rate) / 1000;
   let told = 0;
   for (let from = 0; from < pcm.length; from += piece) {
-    if (from > 0) await delay(PIECE_EVERY_MS, signal);
+    if (from > 0) await delay(host.clock, PIECE_EVERY_MS, signal);
     const until = Math.min(from + piece, pcm.length);
     const until_ms = (until * 1000) / rate;
     // Words go before the sound they begin in.
@@ -186,7 +188,7 @@ async function sendFunctionCall(
   );
   const where = { response_id: answer.id, item_id: item.id, output_index: 0, call_id };
   for (const [index, delta] of (call.arguments.match(/[^]{1,8}/gu) ?? []).entries()) {
-    if (index > 0) await delay(host.delays.token_ms, signal);
+    if (index > 0) await delay(host.clock, host.delays.token_ms, signal);
     host.send({ type: "response.function_call_arguments.delta", ...where, delta });
   }
   host.send({ type: "response.function_call_arguments.done", ...where, name, arguments: call.arguments });

@@ -14,9 +14,10 @@ import {
 import { memoryLeg } from "../fixtures/memory-leg.ts";
 import { frameClock } from "../../../services/conversation/transport/frame-clock.ts";
 import { muLaw } from "../../../services/conversation/audio/g711.ts";
-import { systemClock } from "../../../shared/time/clock.ts";
+import { skippingClock } from "../../fixtures/skipping-clock.ts";
 import { PAYLOAD, testFlow } from "../../fixtures/flow-template.ts";
 
+const clock = skippingClock();
 const RATE = 8000;
 const FRAME = RATE / 50;
 const FORMAT = { codec: "pcmu", rate: RATE } as const;
@@ -37,7 +38,7 @@ const FLOW = testFlow({
   ],
 });
 
-/** A conversation on a real socket and by the real clock: the caller says the line once they have heard the words. */
+/** A conversation on a real socket: the caller says the line once they have heard the words. */
 async function talked(
   address: { base_url: string; key: string; dialect: "ga" | "beta" },
   lines: readonly [string, string][],
@@ -89,14 +90,14 @@ async function talked(
       faults.push(code);
     },
   };
-  const beats = frameClock(systemClock);
+  const beats = frameClock(clock);
   const parts = {
     address: { ...address, model: "callagent-sim", voice: "alloy" },
     transcription_model: "callagent-sim",
     preemptive: true,
   };
   voice = audioPipeline({
-    clock: systemClock,
+    clock,
     frameClock: beats,
     dtmf: "tones",
     fillers: [],
@@ -126,7 +127,7 @@ async function talked(
 describe("the realtime engine against the model simulator", () => {
   let models: Awaited<ReturnType<typeof startModels>>;
   beforeAll(async () => {
-    models = await startModels({ port: 0, key: "secret" });
+    models = await startModels({ port: 0, key: "secret", clock });
   });
   afterAll(() => models.close());
   const at = (dialect: "ga" | "beta", key = "secret") => ({ base_url: models.url, key, dialect });
