@@ -10,12 +10,13 @@ export const BENCH = command({
     {
       name: "bench",
       needed: true,
-      values: ["events", "mixed", "push", "schedule", "sessions", "sizing", "speech", "voice", "webhook"],
+      values: ["events", "guard", "mixed", "push", "schedule", "sessions", "sizing", "speech", "voice", "webhook"],
     },
     { name: "part", many: true },
   ],
   options: {
     json: { kind: "flag", about: "sessions, voice: prints figures for machines" },
+    write: { kind: "flag", about: "guard: writes docs/cost.md" },
     quick: { kind: "flag", about: "voice: fewer and shorter rounds" },
     profile: { kind: "flag", about: "voice: a CPU profile of the load" },
     calls: { kind: "text", value: "50,100", about: "voice, sessions: how many calls at once, step by step" },

@@ -1,4 +1,5 @@
 import { benchEvents } from "./events/events.ts";
+import { benchGuard } from "./guard/guard.ts";
 import { benchMixed } from "./schedule/mixed-versions.ts";
 import { benchPush } from "./push/push.ts";
 import { benchSchedule } from "./schedule/schedule.ts";
@@ -12,6 +13,7 @@ import { BENCH, type AskedBench } from "../commands.ts";
 
 const BENCHES: Record<string, (asked: AskedBench) => Promise<void>> = {
   events: benchEvents,
+  guard: benchGuard,
   mixed: () => benchMixed({ perSecond: 4, seconds: 12, rounds: 4, largePerSecond: [1, 4] }),
   push: benchPush,
   schedule: benchSchedule,

@@ -5,7 +5,7 @@ import type { Violation } from "./rules.ts";
 /** Files of one folder, at most; a folder that needs more has a second level in it. */
 export const MAX_FOLDER_FILES = 16;
 /** Pages of docs/: the README has them by their question. */
-const MAX_PAGES = 24;
+const MAX_PAGES = 25;
 
 /** Names that the vocabulary of docs/glossary.md has replaced, or that say nothing of what a file holds. */
 const BANNED =

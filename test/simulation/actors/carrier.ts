@@ -12,7 +12,7 @@ import {
 } from "./carrier-records.ts";
 
 /** What the person called does. */
-interface Person {
+export interface Person {
   what: "answers" | "machine" | "no_answer" | "busy" | "failed";
   after: number;
   talks: number;
@@ -52,6 +52,8 @@ export const isHeld = (phone_number: string): boolean => OWN_NUMBERS.test(phone_
 export class Carrier {
   readonly calls: SimCall[] = [];
   readonly decisions: DialDecision[] = [];
+  /** Who answers the next call; null: whoever chance sends. */
+  person: Person | null = null;
   reach: CarrierReach = { callback: () => undefined, media: () => undefined };
   /** Called when a call is placed and when a conversation begins, for the invariants. */
   onPlaced: (call: SimCall) => void = () => undefined;
@@ -106,7 +108,7 @@ export class Carrier {
     this.#stage.count("call placed");
     this.onPlaced(call);
     world.tell("carrier", `${id} placed for ${call.ref}`);
-    const person = this.#person();
+    const person = this.person ?? this.#person();
     this.#tell(call, "status", { call_id: id, at: null, type: "queued" });
     const queues = this.#stage.strikes("carrier queues", faults.carrierQueues);
     if (queues) call.queued_ms = Math.round(world.random.between(1000, QUEUED_MAX_MS));

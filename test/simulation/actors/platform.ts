@@ -25,8 +25,9 @@ export interface Said<T> {
   said: T;
 }
 
-const MAX_CALL_SECONDS = 20;
 const MAX_AGE_SECONDS = 86_400;
+/** Limits of templates, so that little virtual time shows much. */
+const SHORT = { max_call_seconds: 20, idle_seconds: 4, max_age_seconds: MAX_AGE_SECONDS };
 
 /** What these parts may be asked with. */
 interface Asked {
@@ -100,7 +101,7 @@ export class Platform implements Policies {
   readonly #bus: SimBus;
   readonly #config: Process;
 
-  constructor(stage: Stage, bus: SimBus, { cap, ceiling, wishes, two }: PlatformHow = {}) {
+  constructor(stage: Stage, bus: SimBus, { cap, ceiling, wishes, two, limits }: PlatformHow = {}) {
     this.#stage = stage;
     this.cap = cap ?? null;
     this.ceiling = ceiling ?? null;
@@ -114,7 +115,7 @@ export class Platform implements Policies {
     this.#part("auth", { record: () => ({}) });
     const { random } = stage.world;
     const drawn = random.whole(1, 2);
-    for (let i = 0, n = two ? 2 : drawn; i < n; i++) this.#addTenant(i);
+    for (let i = 0, n = two ? 2 : drawn; i < n; i++) this.#addTenant(i, { ...SHORT, ...limits });
   }
   #part(service: string, answers: Answers): Process {
     const process = new Process(this.#stage, service, service, false);
@@ -132,7 +133,7 @@ export class Platform implements Policies {
     return process;
   }
 
-  #addTenant(i: number): void {
+  #addTenant(i: number, limits: typeof SHORT): void {
     const { random } = this.#stage.world;
     const ids = simulatedIds(this.#stage.world);
     const reseller_id = ids.uuid();
@@ -148,7 +149,7 @@ export class Platform implements Policies {
       nodes: nodes(this.#wishful ? DO_NOT_CALL : (DECISIONS[i] ?? DECISIONS[0])),
       initial_node: "ask",
       global_functions: [],
-      limits: { max_call_seconds: MAX_CALL_SECONDS, idle_seconds: 4, max_age_seconds: MAX_AGE_SECONDS },
+      limits,
     });
     this.tenants.push({
       reseller_id,
@@ -256,7 +257,7 @@ export class Platform implements Policies {
             version: 1,
             is_active: true,
             max_age_seconds: MAX_AGE_SECONDS,
-            max_call_seconds: MAX_CALL_SECONDS,
+            max_call_seconds: template.limits.max_call_seconds,
             retry_on: template.retry_on,
             configuration: told(this.configuration(id)),
           };

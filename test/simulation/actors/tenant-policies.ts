@@ -7,6 +7,8 @@ export interface PlatformHow {
   ceiling?: SpendCeiling | undefined;
   /** Every callee who is asked anything asks not to be called again; kept, or forgotten by a mutant. */
   wishes?: "kept" | "forgotten" | undefined;
+  /** Limits of templates; absent: short ones. */
+  limits?: { max_call_seconds: number; idle_seconds: number } | undefined;
   /** There are two tenants in any case. */
   two?: boolean;
 }

@@ -83,6 +83,8 @@ const answered = (work: Promise<unknown>): Promise<{ value: unknown } | { error:
 export class SimBus {
   /** Sees every request as it goes out. */
   onSent: (name: string, params: unknown) => void = () => undefined;
+  /** Sees everything that goes over the bus: a request, its answer as it arrives, an event to one who listens. */
+  onMessage: (what: string, body: unknown) => void = () => undefined;
   readonly #stage: Stage;
   readonly #members = new Map<string, { member: Member; goneSince: number | null }[]>();
   readonly #turn = new Map<string, number>();
@@ -192,6 +194,7 @@ export class SimBus {
       );
     const sent = wire(params);
     this.onSent(name, params);
+    this.onMessage(name, sent);
     return new Promise((resolve, reject) => {
       const giveUp = world.after(timeout, life, () =>
         reject(
@@ -231,6 +234,7 @@ export class SimBus {
           stage.wrong.push(`${life.process.name} called ${name} against its contract: ${JSON.stringify(faulty)}`);
         void answered(work).then((back) =>
           answer(() => {
+            this.onMessage(name, back);
             if ("value" in back) resolve(back.value);
             else reject(back.error);
           }),
@@ -248,6 +252,7 @@ export class SimBus {
       if (listening.length === 0) continue;
       for (const member of toOne ? [world.random.pick(listening)] : listening) {
         if (stage.strikes("event lost", faults.eventLost)) continue;
+        this.onMessage(name, event);
         const times = stage.strikes("event twice", faults.eventTwice) ? 2 : 1;
         for (let i = 0; i < times; i++) {
           const late = world.random.chance(faults.eventTwice) ? world.random.between(0, MAX_LATE_MS) : 0;

@@ -27,21 +27,27 @@ interface Runnable {
   stopped(this: unknown): Promise<void>;
 }
 
-/** The environment of the simulated deployment: short times, so that little virtual time shows much. */
+/** What every simulated deployment needs. */
+const GROUND = {
+  NODE_ENV: "test",
+  OPENAI_MODEL: "simulated",
+  WEBHOOK_ALLOW_HTTP: "true",
+  WEBHOOK_ALLOW_PRIVATE: "true",
+  NUMBERS_ADDED_BY: "reseller",
+};
+
+/** The environment of the simulated deployment: short times, so that little virtual time shows much; where costs are counted, the defaults. */
 export function simulatedEnv(scene: Scene): Env {
   const { random } = scene.stage.world;
+  if (scene.costs) return readEnv(GROUND);
   return readEnv({
-    NODE_ENV: "test",
-    OPENAI_MODEL: "simulated",
+    ...GROUND,
     RING_TIMEOUT_SECONDS: "12",
     LEASE_SECONDS: String(random.pick([10, 15, 30])),
-    WEBHOOK_ALLOW_HTTP: "true",
-    WEBHOOK_ALLOW_PRIVATE: "true",
     SCHEDULER_INTERVAL_MS: String(random.pick([2000, 5000, 10_000])),
     SWEEP_INTERVAL_MS: String(random.pick([4000, 10_000])),
     ANSWER_LIMIT_MS: "30000",
     SHUTDOWN_GRACE_SECONDS: "30",
-    NUMBERS_ADDED_BY: "reseller",
     SCHEDULER_BATCH: String(random.pick([2, 10, 100])),
     // more than the simulated carrier asks for a call of a minute
     ...(scene.ceiling ? { CALL_PRICES: "*=0.02" } : {}),
@@ -111,8 +117,8 @@ export function deploy(scene: Scene): void {
   scene.placementGraceMs = env.PLACEMENT_GRACE_SECONDS * 1000;
   const sizes: Record<string, number> = {
     leads: random.whole(1, 2),
-    scheduler: 2,
-    dialer: 2,
+    scheduler: scene.costs ? 1 : 2,
+    dialer: scene.costs ? 1 : 2,
     numbers: scene.owners ? 2 : 1,
     conversation: random.whole(1, 2),
     webhook: random.whole(1, 2),

@@ -12,6 +12,22 @@ export interface Random {
   pick<T>(items: readonly T[]): T;
 }
 
+/** As unremarkable as can be: nothing that has a probability happens, and what varies is in the middle of its range. Only `next`, of which ids are made, is drawn. */
+export function steady(seed: number): Random {
+  const { next } = seeded(seed);
+  return {
+    next,
+    chance: (probability) => probability >= 1,
+    whole: (low) => low,
+    between: (low, high) => (low + high) / 2,
+    pick: (items) => {
+      const [first] = items;
+      if (first === undefined) throw new Error("nothing to pick from");
+      return first;
+    },
+  };
+}
+
 /** sfc32, seeded by one 32-bit number: small, fast and of good quality. */
 export function seeded(seed: number): Random {
   let a = 0x9e3779b9 ^ seed;

@@ -21,11 +21,12 @@ import {
 import { Operators } from "../actors/operators.ts";
 import { planNumberOwners, settleNumberOwners } from "../actors/number-owners.ts";
 import { Platform } from "../actors/platform.ts";
-import { seeded } from "./random.ts";
+import { seeded, steady } from "./random.ts";
 import { Stage } from "./process.ts";
 import { Receiver } from "../actors/receiver.ts";
 import { playLoad, type LoadFigures } from "./steady-load.ts";
-import { setScene, type Load, type Scene } from "./scene.ts";
+import { playRoad, ROAD_LIMITS, type RoadNotes } from "./costed-road.ts";
+import { setScene, type CostRun, type Load, type Scene } from "./scene.ts";
 import { SimBus } from "./bus.ts";
 import { Runaway, World } from "./world.ts";
 
@@ -40,6 +41,8 @@ export interface Outcome {
   trace: string[];
   /** Of a steady load. */
   figures: LoadFigures | null;
+  /** Of a road whose costs are counted. */
+  notes: RoadNotes | null;
 }
 
 /** How a run is made. `mutation`: one of mutations.ts. */
@@ -47,6 +50,8 @@ export interface RunHow {
   traced?: boolean;
   mutation?: string | undefined;
   load?: Load | undefined;
+  /** The costs of one lead's road are counted. */
+  costs?: CostRun | undefined;
   /** The cap on calls per callee of every merchant; absent: none. */
   cap?: CalleeCap | undefined;
   /** The spend ceiling of every merchant and reseller; absent: none. */
@@ -85,7 +90,8 @@ const OUTAGE_MAX_MS = 60_000;
 const MAX_STEPS = 600_000;
 
 function sceneFor(seed: number, how: RunHow): Scene {
-  const world = new World(seed, new Date("2026-01-01T00:00:00Z"), how.traced ?? false);
+  const random = how.costs ? steady(seed) : seeded(seed);
+  const world = new World(random, new Date("2026-01-01T00:00:00Z"), how.traced ?? false);
   world.now = Date.parse(world.random.pick(DAYS));
   world.begin();
   const stage = new Stage(world);
@@ -118,6 +124,9 @@ function sceneFor(seed: number, how: RunHow): Scene {
     mutation: how.mutation,
     ceiling: how.ceiling,
     load: how.load,
+    costs: how.costs,
+    onStatement: null,
+    modelDecides: () => random.chance(0.4),
     owners: how.owners ?? false,
     onWrite: () => undefined,
     change: change ?? ((o) => o),
@@ -232,14 +241,20 @@ export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome>
     ceiling: how.ceiling,
     wishes: how.wishes ? (how.mutation === WISH_FORGOTTEN ? "forgotten" : "kept") : undefined,
     two: scene.owners,
+    limits: how.costs ? ROAD_LIMITS : undefined,
   });
   const operators = new Operators(scene, platform);
   const checker = new InvariantChecker(scene, platform);
   deploy(scene);
   connectCarrier(scene, platform.gateway);
   let figures: LoadFigures | null = null;
+  let notes: RoadNotes | null = null;
   try {
-    if (how.load) figures = await playLoad(scene, platform, how.load);
+    if (how.costs) {
+      notes = await playRoad(scene, platform, how.costs);
+      const left = unfinishedWork(scene, operators.deeds);
+      if (left !== null) checker.broken("liveness", left);
+    } else if (how.load) figures = await playLoad(scene, platform, how.load);
     else await play(scene, platform, operators, checker, { seed, weather: WEATHER[how.mutation ?? ""] });
     if (how.load) checker.dials(operators.deeds);
   } catch (error) {
@@ -260,5 +275,6 @@ export async function simulate(seed: number, how: RunHow = {}): Promise<Outcome>
     virtualSeconds: Math.round(world.elapsed / 1000),
     trace: world.trace ?? [],
     figures,
+    notes,
   };
 }

@@ -1,5 +1,5 @@
 import type { SpendCeiling } from "../../../shared/contracts/records/spend.ts";
-import type { Carrier } from "../actors/carrier.ts";
+import type { Carrier, Person } from "../actors/carrier.ts";
 import type { MediaServerOptions } from "../../../services/conversation/transport/media-server.ts";
 import type { Database, Operation } from "./database.ts";
 import type { Process, SimLife, Stage } from "./process.ts";
@@ -26,6 +26,16 @@ export interface Load {
   crash: number;
 }
 
+/** The road of one lead in calm weather, or none; all that goes to the database and over the bus meanwhile is noted. */
+export interface CostRun {
+  /** Who is called; null: nobody, the deployment idles. */
+  person: Person["what"] | null;
+  /** How often a person who answers speaks. */
+  turns: number;
+  /** The lead has a URL for webhook events. */
+  reports: boolean;
+}
+
 /** Everything the replaced modules (ports/) stand on: the one simulation that runs in this thread. */
 export interface Scene {
   stage: Stage;
@@ -45,6 +55,12 @@ export interface Scene {
   ceiling: SpendCeiling | undefined;
   /** A steady load in place of a storm. */
   load: Load | undefined;
+  /** What is counted of the road of one lead, in place of a storm. */
+  costs: CostRun | undefined;
+  /** Hears of each statement for the database, and of what it answered; null: nobody does. */
+  onStatement: ((what: string, asked: object, answer: unknown) => void) | null;
+  /** Whether the language model decides now, or goes on talking. */
+  modelDecides(): boolean;
   /** Resellers and admins quarrel over phone numbers. */
   owners: boolean;
   /** Sees every write right before it is applied. */

@@ -1,6 +1,7 @@
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import type { Platform, Tenant } from "../actors/platform.ts";
 import { calm } from "../checks/faults.ts";
+import { PAYLOAD } from "../../fixtures/flow-template.ts";
 import type { Load, Scene } from "./scene.ts";
 
 /** What came of a steady load: dials within the windows that were watched, of so many that the limit allows, and releases of the lead that had most. */
@@ -31,6 +32,11 @@ function prepare(scene: Scene, platform: Platform, tenant: Tenant, { limit }: Lo
     rate_limit_max_calls: limit.max_calls,
     rate_limit_window_seconds: limit.window_seconds,
   });
+  addNumber(scene, LINES);
+}
+
+/** Writes a number of the deployment into the database. */
+export function addNumber(scene: Scene, lines: number): void {
   const now = new Date(scene.stage.world.now);
   scene.database.collections.get("numbers")?.insert({
     _id: "00000000-0000-4000-a000-000000000000",
@@ -38,7 +44,7 @@ function prepare(scene: Scene, platform: Platform, tenant: Tenant, { limit }: Lo
     provider: "PROVIDER_ONE",
     status: "AVAILABLE",
     channel: "voice",
-    max_concurrent_calls: LINES,
+    max_concurrent_calls: lines,
     reseller_id: null,
     merchant_id: null,
     country: "US",
@@ -60,7 +66,7 @@ function pushLeads(scene: Scene, platform: Platform, tenant: Tenant, count: numb
         reseller_id: tenant.reseller_id,
         merchant_id: tenant.merchant_id,
         execution_mode: "TELEPHONY",
-        payload: { customer_mobile_number: `+1415555${1000 + i}`, customer: "Ada", order: "A-17", shop: "Northwind", desk: "+14155550100" }, // prettier-ignore
+        payload: { customer_mobile_number: `+1415555${1000 + i}`, ...PAYLOAD },
       };
       scene.bus
         .face(life)

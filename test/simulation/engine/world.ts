@@ -1,4 +1,4 @@
-import { seeded, type Random } from "./random.ts";
+import type { Random } from "./random.ts";
 
 /** Something that happens at an instant. `life`: the process it happens in; null: outside of all processes. */
 interface Happening {
@@ -29,7 +29,7 @@ const MS_PER_SECOND = 1000;
 /** What a run is stopped by when it goes on for too long. */
 export class Runaway extends Error {}
 
-/** A world of its own: virtual time, one source of chance, one thing at a time in the order of time. The same seed gives the same world. */
+/** A world of its own: virtual time, one source of chance, one thing at a time in the order of time. The same chance gives the same world. */
 export class World {
   /** Virtual time in ms since the epoch; fractions order what happens within a millisecond. */
   now: number;
@@ -44,8 +44,8 @@ export class World {
   readonly #heap: Happening[] = [];
   #seq = 0;
 
-  constructor(seed: number, begin: Date, traced: boolean) {
-    this.random = seeded(seed);
+  constructor(random: Random, begin: Date, traced: boolean) {
+    this.random = random;
     this.now = this.#begin = begin.getTime();
     this.trace = traced ? [] : null;
   }

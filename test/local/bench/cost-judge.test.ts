@@ -1,0 +1,56 @@
+import { costsIn, pageOf } from "../../../local/bench/guard/cost-page.ts";
+import { ITEMS, type Cost, type Costs } from "../../../local/bench/guard/costs.ts";
+import { judgeCounts } from "../../../local/bench/guard/judge.ts";
+
+const COST: Cost = {
+  statements: { "find leads": 3, "insert leads": 1, "find deliveries": -1 },
+  statement_bytes: 1000,
+  messages: { "leads.push": 20 },
+  message_bytes: 2000,
+};
+const of = (push: Cost): Costs => ({ ...(Object.fromEntries(ITEMS.map((item) => [item, COST])) as Costs), push });
+const KEPT = of(COST);
+const redOf = (push: Partial<Cost>): string[] =>
+  judgeCounts(KEPT, of({ ...COST, ...push }))
+    .filter(({ ok }) => !ok)
+    .map(({ says }) => says);
+
+test("the page keeps the costs that it is made of", () => expect(costsIn(pageOf(KEPT))).toEqual(KEPT));
+
+test("a page that lacks an item is refused with the command that writes it", () =>
+  expect(() => costsIn(pageOf(KEPT).replaceAll("| claim |", "| claims |"))).toThrow(/keeps no claim: npm run bench/));
+
+test("what costs the same passes, one check for each figure of each item", () => {
+  const checks = judgeCounts(KEPT, KEPT);
+  expect(checks).toHaveLength(4 * ITEMS.length);
+  expect(checks.filter(({ ok, says }) => !ok || says.includes("→"))).toEqual([]);
+});
+
+test("one statement more is refused, with its kind", () =>
+  expect(redOf({ statements: { ...COST.statements, "update leads": 1 } })).toEqual([
+    "push: statements 3 → 4 (update leads 0 → 1)",
+  ]));
+
+test.each([
+  [{ statement_bytes: 1051 }, "push: statement bytes 1000 → 1051"],
+  [{ messages: { "leads.push": 20, "lead.queued": 2 } }, "push: messages 20 → 22 (lead.queued 0 → 2)"],
+  [{ message_bytes: 2102 }, "push: message bytes 2000 → 2102"],
+])("more than 5 % more is refused: %j", (push, says) => expect(redOf(push)).toEqual([says]));
+
+test.each([{ statement_bytes: 1050 }, { messages: { "leads.push": 21 } }, { message_bytes: 2100 }])(
+  "up to 5 % more passes: %j",
+  (push) => expect(redOf(push)).toEqual([]),
+);
+
+test("what costs less, or the same in other kinds, passes and asks for the page to be written", () => {
+  const now = of({ ...COST, statements: { "find leads": 4, "find deliveries": -1 }, message_bytes: 1999 });
+  const told = judgeCounts(KEPT, now).filter(({ says }) => says.includes("→"));
+  expect(told).toEqual([
+    {
+      ok: true,
+      says: expect.stringMatching(/^push: statements 3 → 3 \(find leads 3 → 4, insert leads 1 → 0\); .*--write$/),
+    },
+    { ok: true, says: expect.stringMatching(/^push: statement bytes 1000 → 1000 .*--write$/) },
+    { ok: true, says: expect.stringMatching(/^push: message bytes 2000 → 1999; .*--write$/) },
+  ]);
+});
