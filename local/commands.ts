@@ -37,7 +37,8 @@ export const BENCH = command({
     tree: {
       kind: "text",
       value: "folder",
-      about: "speech, voice load: another version's folder, whose service runs; events, schedule: … beside this one",
+      about:
+        "speech, voice load: another version's folder, whose service runs; events, schedule: … beside this one; mixed: in half of the replicas",
     },
   },
   notes:

@@ -14,7 +14,7 @@ import { BENCH, type AskedBench } from "../commands.ts";
 const BENCHES: Record<string, (asked: AskedBench) => Promise<void>> = {
   events: benchEvents,
   guard: benchGuard,
-  mixed: () => benchMixed({ perSecond: 4, seconds: 12, rounds: 4, largePerSecond: [1, 4] }),
+  mixed: benchMixed,
   push: benchPush,
   schedule: benchSchedule,
   sessions: benchSessions,

@@ -1,19 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { previousTree } from "../../harness/previous-version.ts";
+import { resolve } from "node:path";
+import type { AskedBench } from "../../commands.ts";
 import { ROOT } from "../../tools/stack/project-root.ts";
 import { lineOf, median, quantile, type Figures } from "../figures.ts";
 import { startWorld, type Tenant, type World } from "./bench-world.ts";
 import { lateness } from "./latency.ts";
 
-/** How it is measured: leads a second of the tenant that is watched, for so long, so often, alone and beside the other in turn. */
-export interface MixedOptions {
-  perSecond: number;
-  seconds: number;
-  rounds: number;
-  /** Pushes a second of the largest legal size, by the other tenant: each of these rates is measured. */
-  largePerSecond: readonly number[];
-}
-
+/** Leads a second of the tenant that is watched, for so many seconds, alone and beside the other in turn. */
+const RUN = { perSecond: 4, seconds: 12, rounds: 4, parked: 0, few: 0 };
+/** Pushes a second of the largest legal size, by the other tenant: each of these rates is measured. */
+const LARGE_PER_SECOND = [1, 4];
 const REPLICAS = {
   scheduler: 2,
   dialer: 2,
@@ -91,29 +87,27 @@ async function lostOf(world: World, ids: readonly string[]): Promise<{ unfinishe
   };
 }
 
-/** Row "one tenant's largest pushes, half the replicas of the previous version": the other tenant's due → dial beside its figure alone. */
-export async function benchMixed(o: MixedOptions): Promise<void> {
-  const previous = await previousTree();
-  const world = await startWorld({
-    split: true,
-    replicas: REPLICAS,
-    treeOf: (child) => (child.endsWith("-2") ? previous.root : ROOT),
-  });
+/**
+ * `npm run bench -- mixed [--tree=<folder>]`: two replicas of each service; due → dial of one tenant beside another one's largest pushes, and alone. With a tree half of the replicas are of
+ * that version.
+ */
+export async function benchMixed({ values: { tree } }: AskedBench): Promise<void> {
+  const treeOf = (child: string): string => (tree !== undefined && child.endsWith("-2") ? resolve(tree) : ROOT);
+  const world = await startWorld({ split: true, replicas: REPLICAS, treeOf });
   try {
     const [busy, large] = [await world.tenant(QUEUES, SLOTS), await world.tenant(QUEUES, SLOTS)];
     const alone: Figures = { name: "alone, p99", rounds: [] };
-    const beside = o.largePerSecond.map((perSecond) => ({
+    const beside = LARGE_PER_SECOND.map((perSecond) => ({
       perSecond,
       figures: { name: `beside ${perSecond} large pushes a second, p99`, rounds: [] } as Figures,
     }));
     const ids: string[] = [];
-    const run = { ...o, parked: 0, few: 0 };
-    await lateness({ world, busy }, run);
-    for (let i = 0; i < o.rounds; i++) {
-      alone.rounds.push(quantile(await lateness({ world, busy }, run), 0.99));
+    await lateness({ world, busy }, RUN);
+    for (let i = 0; i < RUN.rounds; i++) {
+      alone.rounds.push(quantile(await lateness({ world, busy }, RUN), 0.99));
       for (const { perSecond, figures } of beside) {
         const stop = pushLarge(world, large, perSecond);
-        figures.rounds.push(quantile(await lateness({ world, busy }, run), 0.99));
+        figures.rounds.push(quantile(await lateness({ world, busy }, RUN), 0.99));
         ids.push(...(await stop()));
       }
     }
@@ -129,6 +123,5 @@ export async function benchMixed(o: MixedOptions): Promise<void> {
     );
   } finally {
     await world.stop();
-    previous.remove();
   }
 }
