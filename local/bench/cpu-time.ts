@@ -21,3 +21,14 @@ export function ownProcessor(): number {
   const { user, system } = process.cpuUsage();
   return user + system;
 }
+
+/** The same of a process with all that live below it, whose time counts as its own only once they have ended: PostgreSQL has one for each connection. */
+export function processorOfTree(pid: number): number {
+  let children: string[] = [];
+  try {
+    children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
+  } catch {
+    /* it has ended, or there is no /proc */
+  }
+  return children.reduce((sum, child) => sum + processorOfTree(Number(child)), processorOf(pid));
+}

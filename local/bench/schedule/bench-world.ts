@@ -11,9 +11,9 @@ import { sampleTemplates } from "../../tools/sample/templates.ts";
 import { seed } from "../../tools/sample/seed.ts";
 import { startStack, type Stack, type StackOptions } from "../../tools/stack/stack.ts";
 import type { CallDoc } from "../../../services/dialer/call/calls.model.ts";
-import { QUEUED_STATE } from "../../../services/leads/rules/lead-state-machine.ts";
-import { queuedHistory } from "../../../services/leads/rules/lead-transition.ts";
+import { documentOf } from "../../../services/leads/push/lead-document.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
+import { calleeNumber } from "../callees.ts";
 import { startRecorder, type Recorder } from "./carrier-recorder.ts";
 
 /** A merchant with lines of its own and templates, each of which is a queue. */
@@ -45,8 +45,8 @@ const SLOTS_PER_NUMBER = 50;
 const SEED_BATCH = 1000;
 const SEEDS_AT_ONCE = 4;
 const ERRORS_SHOWN = 5;
-/** Callees that leads are for in turn: one who is in a call is not called by the same merchant again. */
-const CALLEES = 400_000;
+const MS_PER_SECOND = 1000;
+const TEMPLATE = { version: 1, name: "order-confirmation", max_age_seconds: 1_000_000 };
 
 let numbers = 0;
 const nextNumber = (): string => `+1415555${String(1000 + numbers++).padStart(4, "0")}`;
@@ -155,47 +155,22 @@ export async function startWorld({
   };
 }
 
-/** A lead as the leads service writes it at a push, due when it is said. */
+/** The lead that a push of the `n`-th callee leaves behind, due when it is said, and with its first event in the log: what the leads service itself makes, or its sweeps would make it so beside the measurement. */
 export function leadOf({ reseller_id, merchant_id }: Tenant, template_id: string, due_at: Date, n: number): LeadDoc {
   const now = new Date();
-  const phone_number = `+1415${String(5_560_000 + (n % CALLEES)).padStart(7, "0")}`;
-  return {
-    _id: randomUUID(),
-    reseller_id,
-    merchant_id,
-    template_id,
-    template: "order-confirmation",
-    request_id: "bench",
-    queue: template_id,
-    ...QUEUED_STATE,
-    phone_number,
-    payload: {
-      customer_mobile_number: phone_number,
-      customer_name: "Ada",
-      order_id: `A-${n}`,
-      amount: "42.00",
-      delivery_date: "Monday, June 9",
-    },
-    execution_mode: "TELEPHONY",
-    call_direction: "OUTBOUND",
-    is_test: false,
-    configurations_override: null,
-    due_at,
-    attempt: null,
-    held: null,
-    call_id: null,
-    call_initiated_time: null,
-    call_end_time: null,
-    recording_url: null,
-    outbound_number_id: null,
-    costs: {},
-    trace_scores: {},
-    meta: {},
-    created_at: now,
-    updated_at: now,
-    finished_at: null,
-    history: [queuedHistory(now, due_at, "TELEPHONY")],
+  const phone_number = calleeNumber(n);
+  const payload = {
+    customer_mobile_number: phone_number,
+    customer_name: "Ada",
+    order_id: `A-${n}`,
+    amount: "42.00",
+    delivery_date: "Monday, June 9",
   };
+  const pushed = { request_id: `bench-${n}`, template_id, reseller_id, merchant_id, payload };
+  const initial_offset = (due_at.getTime() - now.getTime()) / MS_PER_SECOND;
+  const template = { ...TEMPLATE, template_id, reseller_id, merchant_id, initial_offset };
+  const { outbox: _outbox, outbox_at: _at, ...lead } = documentOf(randomUUID(), merchant_id, pushed, template, phone_number, now); // prettier-ignore
+  return lead;
 }
 
 /** Writes `count` leads straight into the database, spread over the tenant's queues, for the callees from number `first` on; what was written, when `keep`. */

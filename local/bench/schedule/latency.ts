@@ -16,7 +16,6 @@ const PARKED_QUEUES = 100;
 const SLOTS = 200;
 /** The tenant of the backlog has few lines: when its window opens (fairness.ts), they and not this machine bound how fast it dials. */
 const CLOSED_SLOTS = 10;
-const WARM_UP_ROUNDS = 1;
 /** Leads are written this long before the first of them is due. */
 const AHEAD_MS = 3000;
 const DEADLINE_MS = 60_000;
@@ -102,7 +101,8 @@ export async function benchLatency(o: LatencyOptions, many: Parked): Promise<voi
     p50.rounds.push(quantile(late, 0.5));
     p99.rounds.push(quantile(late, 0.99));
   };
-  for (let i = 0; i < WARM_UP_ROUNDS; i++) for (const world of [many, few]) await lateness(world, o);
+  for (const world of [many, few]) await lateness(world, o);
+  await bullmq.late(o.perSecond * o.seconds, o.perSecond);
   for (let i = 0; i < o.rounds; i++) {
     note(ours, await lateness(many, o));
     note(theirs, await bullmq.late(o.perSecond * o.seconds, o.perSecond));
