@@ -18,7 +18,7 @@ export const BENCH = command({
     json: { kind: "flag", about: "sessions, voice: prints figures for machines" },
     write: { kind: "flag", about: "guard: writes docs/cost.md" },
     quick: { kind: "flag", about: "voice: fewer and shorter rounds" },
-    profile: { kind: "flag", about: "voice: a CPU profile of the load" },
+    profile: { kind: "flag", about: "push, voice: a CPU profile as well, taken apart from what is timed" },
     calls: { kind: "text", value: "50,100", about: "voice, sessions: how many calls at once, step by step" },
     v8: { kind: "text", value: "--flag,…", about: "voice: options of V8 for the process of conversations (--v8=--…)" },
     rate: { kind: "number", value: "n", min: 1, max: 10_000, about: "events, schedule: leads a second" },

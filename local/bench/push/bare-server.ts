@@ -1,63 +1,22 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { randomUUID } from "node:crypto";
+import { EJSON } from "bson";
 import { MongoClient } from "mongodb";
+import { bareLead, type BareBody, type StoredLead } from "./bare-lead.ts";
 
-/** The floor of the push bench: a bare node:http server that parses a lead and inserts the same document with the same driver into the same collection, and does nothing else. */
-const [, , uri = "", port = "0"] = process.argv;
+/**
+ * The peer of the push bench: a bare node:http server that parses a lead and inserts a document like the product's with the same driver, and does nothing else. `BARE_LEAD`: a lead as the
+ * product stored it. It inserts one at a time; the product puts pushes of one moment into one insert.
+ */
+const [, , uri = ""] = process.argv;
 const client = await MongoClient.connect(uri, { maxPoolSize: 50, w: "majority" });
-const leads = client.db().collection<{ _id: string }>("leads");
-
-interface Body {
-  request_id: string;
-  template_id: string;
-  reseller_id: string;
-  merchant_id: string;
-  payload: Record<string, unknown>;
-}
-
-/** The document the leads service writes for the same push. */
-const documentOf = (body: Body) => {
-  const now = new Date();
-  return {
-    _id: randomUUID(),
-    reseller_id: body.reseller_id,
-    merchant_id: body.merchant_id,
-    template_id: body.template_id,
-    template: "order-confirmation",
-    request_id: body.request_id,
-    status: "BACKLOG",
-    outcome: null,
-    attempt_count: 0,
-    claim_no: 0,
-    recoveries: 0,
-    phone_number: body.payload["customer_mobile_number"],
-    payload: body.payload,
-    execution_mode: "TELEPHONY",
-    call_direction: "OUTBOUND",
-    is_test: false,
-    configurations_override: null,
-    due_at: new Date(now.getTime() + 86_400_000),
-    attempt: null,
-    held: null,
-    call_id: null,
-    call_initiated_time: null,
-    call_end_time: null,
-    recording_url: null,
-    outbound_number_id: null,
-    costs: {},
-    trace_scores: {},
-    meta: {},
-    created_at: now,
-    updated_at: now,
-    finished_at: null,
-  };
-};
+const leads = client.db().collection<StoredLead>("leads");
+const stored = EJSON.parse(process.env["BARE_LEAD"] ?? "") as StoredLead;
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const parts: Buffer[] = [];
   for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
-  const body = JSON.parse(Buffer.concat(parts).toString("utf8")) as Body;
-  const lead = documentOf(body);
+  const body = JSON.parse(Buffer.concat(parts).toString("utf8")) as BareBody;
+  const lead = bareLead(stored, body, new Date());
   await leads.insertOne(lead);
   response.writeHead(201, { "content-type": "application/json" }).end(
     JSON.stringify({
@@ -72,7 +31,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 const server = createServer((request, response) => {
   answer(request, response).catch((error: unknown) => response.writeHead(500).end(String(error)));
 });
-server.listen(Number(port), "127.0.0.1", () => {
+server.listen(0, "127.0.0.1", () => {
   const address = server.address();
   console.log(
     JSON.stringify({
