@@ -1,6 +1,7 @@
 import { loadavg } from "node:os";
 import type { AskedBench } from "../../commands.ts";
 import { provideNats } from "../../harness/nats-server.ts";
+import { loadMeter } from "../voice/sessions/load-meter.ts";
 import { lineOf, median, quantile, type Figures } from "../figures.ts";
 import { startEventWorld, type EventWorld } from "./event-world.ts";
 
@@ -53,6 +54,7 @@ export async function benchEvents({ values: { rate = PER_SECOND, tree } }: Asked
   const warm: number[] = [];
   for (const { world } of sides) warm.push((await world.round(rate, SECONDS)).stream.size);
   console.log(`${warm.join(" and ")} events a round; load ${loadavg()[0]?.toFixed(1) ?? ""}`);
+  const own = loadMeter();
   for (let i = 0; i < ROUNDS; i++)
     for (const side of i % 2 === 0 ? sides : sides.toReversed()) await measure(side, rate);
   const [ours, theirs] = sides;
@@ -66,6 +68,8 @@ export async function benchEvents({ values: { rate = PER_SECOND, tree } }: Asked
     console.log(`${lineOf(p99, other?.p99, "ms")}  (≤ ${TARGETS[kind]} ms: ${verdict})`);
     if (other) console.log(lineOf(other.p99, undefined, "ms"));
   }
+  // readers, pushes and the dialer that it plays share its one thread
+  console.log(`the bench's own loop lag, which is in all of it: p99 ${own().lag_p99_ms.toFixed(1)} ms`);
   console.log(`load ${loadavg()[0]?.toFixed(1) ?? ""}`);
   for (const { world } of sides) await world.stop();
 }

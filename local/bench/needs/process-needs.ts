@@ -38,6 +38,10 @@ const timesOf = ({ stack }: Product): Map<string, number> =>
       .map(([name, child]) => [name, processorOf(child.pid())] as const),
   );
 
+/** Resident memory of each process, MiB. */
+const memoriesOf = ({ stack }: Product): Map<string, number> =>
+  new Map([...stack.children].map(([name, child]) => [name, memoryOf(child.pid())] as const));
+
 /** Bytes that all processes have sent to the bus. */
 async function busBytes({ stack }: Product): Promise<number> {
   const pages = await Promise.all(
@@ -66,18 +70,20 @@ const row = (...cells: (string | number)[]): string =>
 
 /** Processor times of all processes at four instants, and how long it was between the first and the last two. */
 interface Times extends Record<"before" | "rested" | "start" | "end", ReadonlyMap<string, number>> {
+  /** At rest, MiB. */
+  memories: ReadonlyMap<string, number>;
   restMs: number;
   tookMs: number;
 }
 
-function tellProcesses({ stack }: Product, { before, rested, restMs, start, end, tookMs }: Times): void {
+function tellProcesses({ before, rested, memories, restMs, start, end, tookMs }: Times): void {
   const took = `a lead: ms of a core (${LEADS} leads, ${(tookMs / MS_PER_SECOND).toFixed(0)} s)`;
   console.log(`${row("process", "at rest: MiB", "% of a core", took)}\n|---|---|---|---|`);
   let [memory, idle, perLead] = [0, 0, 0];
   for (const [name, us] of end) {
     const idleShare = ((rested.get(name) ?? 0) - (before.get(name) ?? 0)) / US_PER_MS / restMs;
     const ms = Math.max(0, ((us - (start.get(name) ?? 0)) / US_PER_MS - idleShare * tookMs) / LEADS);
-    const mib = memoryOf(stack.children.get(name)?.pid());
+    const mib = memories.get(name) ?? 0;
     [memory, idle, perLead] = [memory + mib, idle + idleShare, perLead + ms];
     console.log(row(name, mib, idleShare * 100, ms));
   }
@@ -111,14 +117,14 @@ async function measure(product: Product, client: MongoClient): Promise<void> {
   await wait(SETTLE_MS);
   const [restBegan, before] = [performance.now(), timesOf(product)];
   await wait(REST_MS);
-  const [restMs, rested] = [performance.now() - restBegan, timesOf(product)];
+  const [restMs, rested, memories] = [performance.now() - restBegan, timesOf(product), memoriesOf(product)];
   const [sentBefore, storedBefore] = [await busBytes(product), await contentsOf(client)];
   const [began, start] = [performance.now(), timesOf(product)];
   await callLeads(product, pusher, WARM_UP, LEADS);
   await wait(SETTLE_MS);
   const [tookMs, end] = [performance.now() - began, timesOf(product)];
   const [sent, stored] = [await busBytes(product), await contentsOf(client)];
-  tellProcesses(product, { before, rested, restMs, start, end, tookMs });
+  tellProcesses({ before, rested, memories, restMs, start, end, tookMs });
   console.log(`\nthe bus: ${((sent - sentBefore) / LEADS / KIB).toFixed(1)} KiB a lead\n`);
   tellDocuments(storedBefore, stored);
 }

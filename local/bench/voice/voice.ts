@@ -17,8 +17,6 @@ const OWN_MS = 30;
 const CLEAR_MS = 450;
 const WORDS_APART = 1;
 
-/** What follows goes to Node in the process under measurement. */
-
 interface Size {
   calls: number;
   turns: number;

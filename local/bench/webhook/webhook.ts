@@ -1,12 +1,9 @@
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { MongoClient, type Collection } from "mongodb";
 import type { Client } from "../../tools/api-client.ts";
-import { openFolder } from "../../tools/stack/data-folder.ts";
-import { freePort } from "../../tools/stack/ports.ts";
-import { seed, type Sample } from "../../tools/sample/seed.ts";
-import { startStack, type Stack } from "../../tools/stack/stack.ts";
+import type { Sample } from "../../tools/sample/seed.ts";
+import type { Stack } from "../../tools/stack/stack.ts";
+import { startBenchStack } from "../bench-stack.ts";
+import { calleeNumber } from "../callees.ts";
 import { lineOf, median, quantile, type Figures } from "../figures.ts";
 import { startBlackHole, startReceivers, type Receivers } from "./receivers.ts";
 
@@ -24,7 +21,8 @@ const DEADLINE_MS = 60_000;
 const A_DAY_SECONDS = 86_400;
 
 const EVENTS = PER_SECOND * ROUND_SECONDS;
-const quiet = { onLog: () => undefined, onDeath: (said: string) => console.error(said) };
+/** Each push is for another callee. */
+let callees = 0;
 const wait = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms);
@@ -51,7 +49,7 @@ async function pushed(bench: Bench, urls: readonly string[]): Promise<string[]> 
         merchant_id: bench.sample.merchant_id,
         reporting_webhook_url,
         payload: {
-          customer_mobile_number: "+14155552601",
+          customer_mobile_number: calleeNumber(callees++),
           customer_name: "Ada",
           order_id: "A-17",
           amount: "42.00",
@@ -206,21 +204,13 @@ export async function benchWebhook(): Promise<void> {
   console.log(
     `webhook: ${PER_SECOND} reports/s, ${ROUNDS} rounds of ${ROUND_SECONDS} s, alternating; one process of services; node ${process.versions.node}; store, client and receivers share this machine`,
   );
-  const folder = openFolder(mkdtempSync(join(tmpdir(), "callagent-bench-")), false);
-  const stack = await startStack({
-    folder,
-    split: false,
-    httpPort: await freePort(),
-    mediaPort: await freePort(),
-    carrierPort: await freePort(),
-    timeScale: 1,
-    seed: "bench",
-    ...quiet,
-    env: { LOG_LEVEL: "error" },
-  });
+  const product = await startBenchStack(
+    { initial_offset: A_DAY_SECONDS, retry_offset: 1 },
+    { env: { LOG_LEVEL: "error" } },
+  );
+  const { stack, sample, client } = product;
   const mongo = await MongoClient.connect(stack.mongoUri);
   try {
-    const { sample, client } = await seed(stack, folder, { initial_offset: A_DAY_SECONDS, retry_offset: 1 });
     const { token } = await client.ask("POST", "/s2s-token", {
       body: { name: "bench", role: "merchant", reseller_id: sample.reseller_id, merchant_id: sample.merchant_id },
     });
@@ -237,6 +227,6 @@ export async function benchWebhook(): Promise<void> {
     await blackHole(bench);
   } finally {
     await mongo.close();
-    await stack.stop();
+    await product.stop();
   }
 }
