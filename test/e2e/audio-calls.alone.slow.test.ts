@@ -7,7 +7,7 @@ import { audioCarrierSuite } from "./audio-carrier.suite.ts";
 import { browserSessionSuite } from "./browser-session.suite.ts";
 import { AudioScenes, closing, PROVIDERS, same, streamsOf, TEST_MS } from "./fixtures/audio-scenes.ts";
 
-/** Conversations over real audio, through all three carriers at once: the acceptance checks of docs/conversations.md. */
+/** Conversations over real audio, through all three carriers at once: the acceptance checks of docs/conversations.md. Sound plays in real time, and holes in it are judged: it runs alone, for others on the same cores make some. */
 const START_MS = 120_000;
 const POLL_MS = 100;
 
