@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { createSocket } from "node:dgram";
 import { createServer } from "node:net";
 import { StartError } from "./data-folder.ts";
 
@@ -18,11 +19,29 @@ const tryPort = (port: number): Promise<number | null> =>
 const PORTS = { from: 10_000, to: 32_000 } as const;
 const TRIES = 100;
 
-/** A free port of this machine. */
+/** A port that was given away is given to nobody else for so long: by then its server has started. */
+const KEPT_MS = 120_000;
+
+/** Keeps the UDP port of the same number, which all processes of the machine see and no server of ours takes; false: somebody has it already. */
+const keep = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = createSocket("udp4");
+    socket.once("error", () => {
+      socket.close();
+      resolve(false);
+    });
+    socket.bind({ port, address: HOST, exclusive: true }, () => {
+      socket.unref();
+      setTimeout(() => socket.close(), KEPT_MS).unref();
+      resolve(true);
+    });
+  });
+
+/** A free port of this machine, which nobody else who asks here is given until its server has had time to start. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const port = await tryPort(randomInt(PORTS.from, PORTS.to));
-    if (port !== null) return port;
+    const port = randomInt(PORTS.from, PORTS.to);
+    if ((await keep(port)) && (await tryPort(port)) !== null) return port;
   }
   throw new StartError("This machine has no free port.");
 }

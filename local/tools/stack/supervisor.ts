@@ -36,7 +36,7 @@ export interface ChildOptions {
 
 /** Where Node keeps what it compiled, so that a process of many starts in half the time; launch.cjs names the same folder. */
 const COMPILED = join(import.meta.dirname, "..", "..", "..", "node_modules", ".cache", "node");
-const READY_MS = 20_000;
+const READY_MS = 60_000;
 const RESTART_PAUSE_MS = 300;
 /** A child that dies this often in a row is left dead; one that lived for a while begins anew. */
 const MAX_RESTARTS = 20;
