@@ -14,8 +14,6 @@ const PATIENT = { max_call_seconds: 180, idle_seconds: 60, max_age_seconds: 86_4
 const MS = 1000;
 const ALIVE_S = 600;
 const POLL_MS = 200;
-/** A person whose network is gone is told so by then, and one whose network is back talks by then, ms. */
-const [TOLD_MS, BACK_MS] = [5000, 6000];
 
 /** A person whose conversation is under way in a room when something happens to it. */
 async function during(lane: Lane, happens: (page: Page) => Promise<void>): Promise<string> {
@@ -129,10 +127,10 @@ async function fallenBackOffline(lane: Lane): Promise<string> {
     await comesBack(page, "websocket");
     for (const proxy of proxies) proxy.set("both", { mode: "pause" });
     const began = performance.now();
-    await shows(page, "#status", "The network is gone.", TOLD_MS);
+    await shows(page, "#status", "The network is gone.");
     await after(10 * MS - (performance.now() - began));
     for (const proxy of proxies) await proxy.heal();
-    await shows(page, "#status", "Your microphone is muted.", BACK_MS);
+    await shows(page, "#status", "Your microphone is muted.");
     const back = ((performance.now() - began) / MS).toFixed(1);
     await page.click("#mute");
     const lead = await lane.finished(lead_id, WAIT_MS);
