@@ -7,8 +7,8 @@ const SECOND_MS = 1000;
 const HOUR_MS = 3_600_000;
 /** Leads that are pushed before, between and after the steps: of people who confirm, and of people who answer only a second call. */
 const OF_EACH = 8;
-/** A webhook event may take so long once its lead is finished: its first retry comes after 5 s. */
-const REPORTED_WITHIN_MS = 20_000;
+/** A webhook event may take so long once its lead is finished: its first retry comes after 5 s; what a busy machine needs besides. */
+const REPORTED_WITHIN_MS = 60_000;
 const PROBE_MS = 200;
 
 async function pushBoth(scene: Scene): Promise<void> {

@@ -8,9 +8,11 @@ export interface Scenario {
   alarm: `Callagent${string}` | null;
   /** How long the fault lasts where nothing else is asked for, seconds. */
   seconds: number;
-  /** Left out of the short form that the tests of every day play: it takes long, and the simulation, or a test of one service, shows the same. */
+  /** Left out of the short form that the tests of every day play: it takes long, and the simulation, or another test, shows the same. */
   long?: boolean;
-  scene(seconds: number): Pick<SceneOptions, "timeScale" | "leaseSeconds" | "provider" | "engine" | "env" | "clocks">;
+  scene(
+    seconds: number,
+  ): Pick<SceneOptions, "timeScale" | "leaseSeconds" | "provider" | "engine" | "env" | "clocks" | "replicas">;
   /** Plays it; what did not hold, one line each. */
   play(scene: Scene, seconds: number): Promise<string[]>;
 }

@@ -20,6 +20,8 @@ export interface SceneOptions {
   engine?: Engine;
   /** Variables of the services beside the scene's own. */
   env?: Record<string, string>;
+  /** Processes of a service beyond one, beside two dialers. */
+  replicas?: NonNullable<ProductOptions["replicas"]>;
   /** The wall clocks of store and services can be set. */
   clocks?: boolean;
   /** The tree that the services run from; absent: this one. */
@@ -128,14 +130,14 @@ function steppedClocks() {
 }
 
 function productOptions(
-  { timeScale, leaseSeconds, provider, engine, env = {}, tree }: SceneOptions,
+  { timeScale, leaseSeconds, provider, engine, env = {}, replicas, tree }: SceneOptions,
   stepped: ReturnType<typeof steppedClocks> | null,
 ): ProductOptions {
   return {
     split: true,
     timeScale,
     providers: [provider],
-    replicas: { dialer: 2 },
+    replicas: { dialer: 2, ...replicas },
     ...(engine === undefined ? {} : { engine }),
     env: {
       LEASE_SECONDS: String(leaseSeconds),

@@ -17,10 +17,8 @@ const RACES = 120;
 /** A round that both sides have won is the last one. */
 const ROUNDS = 4;
 const RACE_SPREAD_MS = 1500;
-/** An edit wakes the leads that waited for it within this long (issue 4), and a call takes a moment to be placed. */
-const WAKE_MS = 7000;
-/** Edits reach leads claimed after them; one that was claimed already is dialled. */
-const CLAIMED_ALREADY_MS = 3000;
+/** An edit wakes the leads that waited for it, which nothing else does; a call takes a moment to be placed, on a busy machine a longer one. */
+const WAKE_MS = 30_000;
 
 describe("changes by users while calls are live", () => {
   let product: Product;
@@ -81,10 +79,10 @@ describe("changes by users while calls are live", () => {
         path: { config_id },
         body: { enable_calling: false },
       });
-      const off = Date.now();
       const second = await pusher.insistAll(many(6, "01"));
       const held = await quiet(product, { waiting: new Set([...first, ...second]) });
-      expect(held.calls.filter((c) => Date.parse(c.placed_at) > off + CLAIMED_ALREADY_MS)).toEqual([]);
+      // of the first some were claimed before, and are dialled
+      expect(held.calls.filter((c) => second.some((id) => c.reference?.startsWith(id)))).toEqual([]);
       for (const lead of held.leads.filter((l) => first.includes(l._id) && l.status === "FINISHED"))
         expect(lead.outcome).toBe("confirmed");
       await product.admin.ask("PUT", "/configurations/{config_id}", {
@@ -125,12 +123,15 @@ describe("changes by users while calls are live", () => {
           );
       expect(await drop(false)).toBe(409);
       expect(await drop(true)).toBe(204);
-      const gone = Date.now();
+      const { calls: before, numbers: then } = await gather(product);
+      const begun = new Set([
+        ...before.map(({ reference }) => reference),
+        ...then.flatMap(({ slots }) => slots.map(({ holder }) => holder)),
+      ]);
       const { leads, calls } = await invariants(product);
       for (const id of ids) expect(["no_answer", "confirmed"]).toContain(leads.find((l) => l._id === id)?.outcome);
-      expect(
-        calls.filter((c) => c.from === ringing.phone_number && Date.parse(c.placed_at) > gone + CLAIMED_ALREADY_MS),
-      ).toEqual([]);
+      // whoever had a line of it before it went may call from it
+      expect(calls.filter((c) => c.from === ringing.phone_number && !begun.has(c.reference))).toEqual([]);
       expect(listed.length).toBeGreaterThan(1);
     },
     TEST_MS,
