@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Queue, Worker } from "bullmq";
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
+import { until } from "../../harness/stage.ts";
 import { freePort } from "../../tools/stack/ports.ts";
 import { ownProcessor, processorOfTree } from "../cpu-time.ts";
 
@@ -214,7 +215,13 @@ export async function startGraphile(): Promise<RatePeer> {
   await listening(port, server, "postgres");
   const connectionString = `postgres://bench@127.0.0.1:${port}/postgres`;
   const logger = new Logger(() => () => undefined);
-  const utils = await makeWorkerUtils({ connectionString, logger });
+  // it listens a while before it takes anybody
+  const utils = await until(
+    "PostgreSQL to take connections",
+    () => makeWorkerUtils({ connectionString, logger }).catch(() => undefined),
+    READY_MS,
+    POLL_MS,
+  );
   await utils.migrate();
   return {
     name: "graphile-worker, default",
