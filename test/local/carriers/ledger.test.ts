@@ -156,7 +156,7 @@ test("the time scale divides simulated time", async () => {
   const hangup = (await b.entries("hangup", sid))[0]!;
   const ms = Date.parse(hangup.at) - Date.parse(ring.at);
   expect(ms).toBeGreaterThanOrEqual(195);
-  expect(ms).toBeLessThan(10_000);
+  expect(ms).toBeLessThanOrEqual(205);
 });
 
 test("time is made faster while a phone rings, and what is waited for goes on at the new pace", async () => {
@@ -192,7 +192,7 @@ test("three hundred simultaneous calls are led at once, and none is lost", async
     ),
   );
   expect(new Set(placed).size).toBe(300);
-  await until(async () => (await b.entries("heard")).length === 300, "all three hundred to hear the agent", 25_000);
+  await until(async () => (await b.entries("heard")).length === 300, "all three hundred to hear the agent");
   expect(await live()).toBe(300);
   await Promise.all(placed.map((sid) => post(`/${sid}`, { Status: "completed" })));
   expect(await live()).toBe(0);
@@ -201,7 +201,7 @@ test("three hundred simultaneous calls are led at once, and none is lost", async
   };
   expect(new Set(calls.map((c) => c.sid))).toEqual(new Set(placed));
   for (const call of calls) expect(call).toMatchObject({ ended_by: "api", rings: 1, status: "completed" });
-}, 40_000);
+});
 
 test("closing in mid-call leaves no timer, socket or request behind", async () => {
   const b = await open({ timeScale: 1 });

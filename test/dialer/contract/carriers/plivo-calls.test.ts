@@ -19,8 +19,12 @@ import type { ParamsOf } from "../../../../shared/bus/bus.ts";
 import type { XmlTurnReply } from "../../../../shared/contracts/conversation.ts";
 import type { DialJob } from "../../../../shared/contracts/dialer.ts";
 import { openStore } from "../../../../shared/database/mongo.ts";
-import { setStage, standIn, until, type Stage } from "../../../../local/harness/stage.ts";
+import { setStage, standIn, type Stage } from "../../../../local/harness/stage.ts";
+import { skippingClock, untilOn } from "../../../fixtures/skipping-clock.ts";
 
+/** The dialer's time, and the carrier's. */
+const clock = skippingClock();
+const until = untilOn(clock);
 const HOUR_MS = 3_600_000;
 const told: { what: string; params: Record<string, unknown> }[] = [];
 const tell = (what: string, params: object): void => {
@@ -88,8 +92,7 @@ const services = () => [
 let recordings = "";
 beforeAll(async () => {
   recordings = await mkdtemp(join(tmpdir(), "plivo-recordings-"));
-  // so slow that nobody hangs up because a busy machine answers late
-  carrier = await startCarrier({ port: 0, timeScale: 20, seed: "plivo", accounts: [DEFAULT_ACCOUNT] });
+  carrier = await startCarrier({ port: 0, timeScale: 20, clock, seed: "plivo", accounts: [DEFAULT_ACCOUNT] });
   server = createServer((request, response) => {
     void (async () => {
       const parts: Buffer[] = [];
@@ -120,6 +123,7 @@ beforeAll(async () => {
   const port = typeof address === "object" && address ? address.port : 0;
   stage = await setStage({
     services: services(),
+    clock,
     env: {
       PROVIDER_ONE: "none",
       PROVIDER_TWO: "plivo",
