@@ -6,6 +6,7 @@ import { until } from "../../../local/harness/stage.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
 import { TOLD_AFTER_MS } from "../../../services/dialer/call/tell-placed.ts";
+import { idleProcess } from "../../fixtures/idle-process.ts";
 import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
 import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/dialer-stage.ts";
 
@@ -29,11 +30,6 @@ const rings = (order: DialJob): unknown[] =>
     .toldOf(order)
     .map((t) => t.params["ringing"])
     .filter((ring) => ring !== undefined);
-const NOTHING_MORE_MS = 150;
-const settleDown = () =>
-  new Promise((resolve) => {
-    setTimeout(resolve, NOTHING_MORE_MS);
-  }); // to see that nothing happens, one has to wait a moment
 
 /** A phone that rings, whose carrier sends nothing by itself: the test speaks for it. */
 async function silentCall(over: Partial<DialJob> = {}): Promise<{
@@ -73,7 +69,7 @@ describe("callbacks", () => {
       new Set(['<?xml version="1.0" encoding="UTF-8"?><Response></Response>']),
     );
     await toldIs(d, order, "numbers.releaseMany");
-    await settleDown();
+    await idleProcess(); // nothing more comes of it
     expect([
       await d.events.countDocuments({ ref: refOf(order) }),
       names(order).filter((n) => n === "leads.settle").length,

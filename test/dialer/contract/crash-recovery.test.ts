@@ -28,7 +28,8 @@ async function dyingAt(
   faults: string[] = ["lose_callbacks"],
 ): Promise<{ d: DialerStage; clock: VirtualClock; order: DialJob; tick: () => Promise<void> }> {
   const clock = virtualClock(new Date());
-  const d = await setDialerStage({ clock, env: { CRASH_AT: point } });
+  // a phone rings for 600 s
+  const d = await setDialerStage({ clock, timeScale: 3_000, env: { CRASH_AT: point } });
   stage = d;
   const order = d.order(ending);
   for (const fault of faults) await d.fault(fault, order);
@@ -60,7 +61,7 @@ describe("a process that dies", () => {
     expect((await d.calls.findOne({ _id: refOf(order) }))?.state).toBe("DIALING");
     expect(await reconcile(d, order)).toMatchObject({ verdict: "live" });
     const from = clock.monotonicMs();
-    expect(await toldIs(d, order, "leads.settle", () => clock.advance(1000))).toMatchObject({
+    expect(await toldIs(d, order, "leads.settle", () => clock.advance(5000))).toMatchObject({
       facts: { ended: "unknown", call_id: null, talk: null },
     });
     expect((clock.monotonicMs() - from) / 1000).toBeGreaterThan(110);

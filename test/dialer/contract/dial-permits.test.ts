@@ -5,6 +5,7 @@ import { plusMs, plusSeconds } from "../../../shared/time/clock.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { fail } from "../../../shared/errors.ts";
 import { until } from "../../../local/harness/stage.ts";
+import { passUntil } from "../../fixtures/clock-steps.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
 import { callIs, toldIs } from "../fixtures/dialer-stage/call-waits.ts";
 import { refOf } from "../fixtures/dialer-stage/dial-orders.ts";
@@ -45,13 +46,10 @@ const STEP_MS = 10;
 /** Waits until the intent of an order whose permit lies so far ahead is written: not before it is time. */
 async function nearlyDue(order: DialJob, send_in_ms: number): Promise<void> {
   const since = clock.now().getTime();
-  await callIs(
-    d,
-    order,
-    "intent",
-    (c) => c.state === "DIALING",
-    () => clock.advance(STEP_MS),
-  );
+  await passUntil(clock, STEP_MS, "the intent", async () => {
+    const call = await d.calls.findOne({ _id: refOf(order), state: "DIALING" });
+    return call ?? undefined;
+  });
   expect(clock.now().getTime() - since).toBeGreaterThanOrEqual(send_in_ms - LEAD_MS);
 }
 
@@ -87,11 +85,7 @@ describe("the right to place a call", () => {
     const since = clock.now().getTime();
     await dial(order);
     await nearlyDue(order, 1500);
-    await until("the request", async () => {
-      if (dialled(order) > 0) return true;
-      await clock.advance(1);
-      return undefined;
-    });
+    await passUntil(clock, 1, "the request", () => dialled(order) > 0 || undefined);
     expect(clock.now().getTime() - since).toBeGreaterThanOrEqual(1500);
     await toldIs(d, order, "leads.settle");
     expect(dialled(order)).toBe(1);
