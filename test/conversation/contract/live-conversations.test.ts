@@ -5,6 +5,7 @@ import type { ScriptedModel } from "../fixtures/scripted-model.ts";
 import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
 import type { ConversationWorld } from "../fixtures/conversation-world.ts";
 import { obedient, opened, refused } from "../fixtures/conversation-world.ts";
+import { passUntil as stepUntil } from "../../fixtures/clock-steps.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
 
 let model: ScriptedModel;
@@ -192,16 +193,8 @@ describe("conversations", () => {
 describe("on a clock of its own", () => {
   let clock: VirtualClock;
   let still: Stage;
-  const PAUSE_MS = 5;
-  /** Moves time on in steps until something is so, leaving room for the real sockets and store. */
-  const passUntil = <T>(what: string, ask: () => T | undefined): Promise<T> =>
-    until(what, async () => {
-      const found = ask();
-      if (found !== undefined) return found;
-      await clock.advance(250);
-      await new Promise((r) => setTimeout(r, PAUSE_MS));
-      return undefined;
-    });
+  const STEP_MS = 250;
+  const passUntil = <T>(what: string, ask: () => T | undefined): Promise<T> => stepUntil(clock, STEP_MS, what, ask);
 
   beforeAll(async () => {
     clock = virtualClock();

@@ -6,6 +6,7 @@ import { NODES } from "../../fixtures/flow-template.ts";
 import type { ConversationWorld } from "../fixtures/conversation-world.ts";
 import { obedient, type Prepared } from "../fixtures/conversation-world.ts";
 import { TurnsCaller } from "../fixtures/xml-caller.ts";
+import { passUntil as stepUntil } from "../../fixtures/clock-steps.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
 
 let model: ScriptedModel;
@@ -179,15 +180,8 @@ describe("who is let in", () => {
 describe("on a clock of its own", () => {
   let clock: VirtualClock;
   let still: Stage;
-  const PAUSE_MS = 5;
-  const passUntil = <T>(what: string, ask: () => T | undefined): Promise<T> =>
-    until(what, async () => {
-      const found = ask();
-      if (found !== undefined) return found;
-      await clock.advance(250);
-      await new Promise((r) => setTimeout(r, PAUSE_MS));
-      return undefined;
-    });
+  const STEP_MS = 250;
+  const passUntil = <T>(what: string, ask: () => T | undefined): Promise<T> => stepUntil(clock, STEP_MS, what, ask);
 
   beforeAll(async () => {
     clock = virtualClock();
