@@ -5,69 +5,17 @@ import { createFaults } from "../../../local/carriers/exchange/faults.ts";
 import { openLedger } from "../../../local/carriers/ledger/ledger.ts";
 import { recordLeg, type LegRecorder } from "../../../local/carriers/exchange/leg-recording.ts";
 import { startTime, type SimTime } from "../../../local/carriers/exchange/simulated-time.ts";
+import { skippingClock } from "../../fixtures/skipping-clock.ts";
 
 const FRAME_BYTES = 4;
 const HEADER_BYTES = 44;
 const FRAMES_PER_MS = 8;
 
-/** Time that leaps from one timer to the next as soon as nothing else is left to do. */
-function leapingTime(): SimTime {
-  const real = startTime(1);
-  const timers: { at: number; fn: () => void }[] = [];
-  let now = 0;
-  let leaping = false;
-  const leap = (): void => {
-    leaping = false;
-    timers.sort((a, b) => a.at - b.at);
-    const next = timers.shift();
-    if (!next) return;
-    now = Math.max(now, next.at);
-    next.fn();
-    plan();
-  };
-  const plan = (): void => {
-    if (leaping || timers.length === 0) return;
-    leaping = true;
-    setImmediate(leap);
-  };
-  const after: SimTime["after"] = (simMs, fn) => {
-    const timer = { at: now + simMs, fn };
-    timers.push(timer);
-    plan();
-    return () => {
-      const at = timers.indexOf(timer);
-      if (at >= 0) timers.splice(at, 1);
-    };
-  };
-  return {
-    ...real,
-    elapsedMs: () => now,
-    after,
-    pending: () => timers.length,
-    wait: (simMs, signal) =>
-      new Promise((resolve) => {
-        if (signal.aborted) {
-          resolve(false);
-          return;
-        }
-        const cancel = after(simMs, () => resolve(true));
-        signal.addEventListener(
-          "abort",
-          () => {
-            cancel();
-            resolve(false);
-          },
-          { once: true },
-        );
-      }),
-  };
-}
-
 /** A call to a person who never says a word, recorded from the answer. */
 async function recorded(
   talk: (call: Call, time: SimTime) => Promise<void>,
 ): Promise<{ wav: Buffer; seconds: number; recorder: LegRecorder }> {
-  const time = leapingTime();
+  const time = startTime(1, skippingClock());
   const ledger = openLedger();
   const exchange = createExchange({ time, ledger, faults: createFaults(), seed: "recording" });
   const recorder = await new Promise<LegRecorder>((resolve, reject) => {

@@ -82,7 +82,7 @@ test("a script: coughs and hums over the agent, breaks in with words, speaks wit
   const closed = await closedStream(bench.entries, sid);
   expect(closed).toMatchObject({ clears: 1, status: "completed" });
   expect((await bench.entries("turn", sid)).length).toBe(1); // after the number: at the end of the words that broke in the agent was still speaking
-}, 60_000);
+});
 
 test("a script that says nothing is silence; what is no script is refused", async () => {
   await people("0001", []);
@@ -100,7 +100,7 @@ test("a script that says nothing is silence; what is no script is refused", asyn
   ])
     expect((await people("1", script)).status).toBe(400);
   expect((await people("", [])).status).toBe(400);
-}, 20_000);
+});
 
 test("keys that the agent presses as tones are found and written down", async () => {
   const { sid, session } = await call("+15554440005");
@@ -117,7 +117,7 @@ test("keys that the agent presses as tones are found and written down", async ()
     text: "",
   });
   await bench.client.calls(sid).update({ status: "completed" });
-}, 20_000);
+});
 
 /** A hold-up that the carrier doesn't make up for, ms, and when it comes: in the middle of the sentence. */
 const STALL_MS = 400;
@@ -153,7 +153,7 @@ test("a recording holds the sound of both sides, and no word is torn apart when 
   });
   // a busy machine begins to record within the first word
   expect(words).toEqual([said["text"], expect.stringMatching(/Shall I confirm it\?$/)]);
-}, 30_000);
+});
 
 test("a person calls us, and the talk is by sound; a socket that is held back comes late", async () => {
   await fetch(`${bench.carrier.url}/inbound-address`, {
@@ -177,7 +177,7 @@ test("a person calls us, and the talk is by sound; a socket that is held back co
   expect(row.transcript.map((t) => t.who)).toEqual(["agent", "person"]);
   const steps = (await bench.entries("stream", sid)).map((e) => e["event"]);
   expect(steps).toEqual(["held back by a fault", "connected", "closed"]);
-}, 30_000);
+});
 
 test("18 coughs and 19 hums while the agent speaks, and then they confirm", async () => {
   agent.onStart = (session) => {
@@ -190,4 +190,4 @@ test("18 coughs and 19 hums while the agent speaks, and then they confirm", asyn
   expect((await said(hums.sid))[0]).toMatch(/^(Uh-huh|Mm-hmm)\.$/);
   for (const { sid } of [coughs, hums]) expect((await said(sid)).at(-1)).toMatch(/confirm|go ahead/);
   for (const { sid } of [coughs, hums]) await bench.client.calls(sid).update({ status: "completed" });
-}, 30_000);
+});

@@ -3,6 +3,7 @@ import { decodeSound, encodeSound, type SoundFormat } from "../../../local/carri
 import { createPlayout } from "../../../local/carriers/stream/playout.ts";
 import { startLegTime } from "../../../local/carriers/exchange/leg-time.ts";
 import { startTime } from "../../../local/carriers/exchange/simulated-time.ts";
+import { skippingClock } from "../../fixtures/skipping-clock.ts";
 
 const FORMATS: SoundFormat[] = [
   { codec: "pcmu", rate: 8000 },
@@ -59,19 +60,15 @@ test("the carrier's queue: pieces of any length become frames, marks come behind
 });
 
 test("a call's time is compressed until sound comes; what is waited for then takes as long as it has left", async () => {
-  const base = startTime(1_000);
+  const clock = skippingClock();
+  const base = startTime(1_000, clock);
   const time = startLegTime(base);
   const over = new AbortController();
   const waiting = time.wait(20_000, over.signal); // 20 ms of ours
   time.switchToRealTime();
   expect([time.real, time.scale]).toEqual([true, 1]);
-  const outcome = await Promise.race([
-    waiting,
-    new Promise((resolve) => {
-      base.after(0, () => resolve("still waiting"), 60);
-    }),
-  ]);
-  expect(outcome).toBe("still waiting");
+  const early = clock.wait(19_900).then(() => "still waiting");
+  expect(await Promise.race([waiting, early])).toBe("still waiting");
   over.abort();
   expect(await waiting).toBe(false);
   expect(time.pending()).toBe(0);

@@ -5,6 +5,7 @@ import { sign } from "../../../local/carriers/twilio/signature.ts";
 import { parseTwiml, TwimlError } from "../../../local/carriers/twilio/twiml.ts";
 import { parseXml, XmlError } from "../../../local/carriers/http/xml.ts";
 import { startTime } from "../../../local/carriers/exchange/simulated-time.ts";
+import { skippingClock } from "../../fixtures/skipping-clock.ts";
 import { startVoice, type Heard } from "../../../local/carriers/exchange/agent-voice.ts";
 import { behaviourOf } from "../../../local/people/behaviours.ts";
 import { SCRIPTS, scriptFor } from "../../../local/people/phrases.ts";
@@ -136,7 +137,8 @@ describe("people", () => {
 
 test("a voice gives whole words and always a prefix, however it is cut", async () => {
   const text = "The quick brown fox jumps over the lazy dog while nobody looks.";
-  const time = startTime(100);
+  const clock = skippingClock();
+  const time = startTime(100, clock);
   try {
     for (const cutAfterMs of [1, 3, 7, 15, 25, 60]) {
       const heard: Heard[] = [];
@@ -146,7 +148,7 @@ test("a voice gives whole words and always a prefix, however it is cut", async (
         onHeard: (h) => heard.push(h),
       });
       voice.say(text, { last: true });
-      await new Promise((resolve) => setTimeout(resolve, cutAfterMs));
+      await clock.wait(cutAfterMs);
       const cut = voice.interrupt() ?? heard[0]!;
       expect(text.startsWith(cut.text)).toBe(true);
       expect(cut.text === text || cut.text === "" || text[cut.text.length] === " ").toBe(true);

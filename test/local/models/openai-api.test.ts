@@ -2,6 +2,7 @@ import OpenAI, { AuthenticationError } from "openai";
 import type { ChatCompletionChunk, ChatCompletionCreateParamsNonStreaming } from "openai/resources/chat/completions";
 import { startModels, type RequestSummary } from "../../../local/models/server.ts";
 import { orderConfirmation } from "../../../local/tools/sample/order-confirmation.ts";
+import { skippingClock } from "../../fixtures/skipping-clock.ts";
 import { requestAt } from "./fixtures/chat-conversation.ts";
 
 const DEADLINE_MS = 30_000;
@@ -14,7 +15,7 @@ let models: Running;
 let slow: Running;
 beforeAll(async () => {
   models = await startModels({ port: 0, key: "secret" });
-  slow = await startModels({ port: 0, model: "one, two", tokenMs: 50 });
+  slow = await startModels({ port: 0, model: "one, two", tokenMs: 50, clock: skippingClock() });
 });
 afterAll(async () => {
   await models.close();

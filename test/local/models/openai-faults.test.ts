@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import OpenAI, { APIConnectionError, RateLimitError } from "openai";
 import type { ChatCompletionCreateParamsNonStreaming } from "openai/resources/chat/completions";
 import { startModels, type RequestSummary } from "../../../local/models/server.ts";
@@ -13,14 +11,11 @@ const OPENING =
 
 type Running = Awaited<ReturnType<typeof startModels>>;
 let models: Running;
-let slow: Running;
 beforeAll(async () => {
   models = await startModels({ port: 0, key: "secret" });
-  slow = await startModels({ port: 0, model: "one, two", tokenMs: 50 });
 });
 afterAll(async () => {
   await models.close();
-  await slow.close();
 });
 
 const client = (running: Running = models, apiKey = "secret"): OpenAI =>
@@ -101,38 +96,5 @@ describe("ordered faults", () => {
       fault: null,
       reply: { content: null, call: { name: "confirm_order", arguments: "{}" } },
     });
-  });
-});
-
-describe("as a program", () => {
-  const run = (...args: string[]): ReturnType<typeof spawn> =>
-    spawn(process.execPath, [new URL("../../../local/models/main.ts", import.meta.url).pathname, ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-
-  test("says when it is ready and leaves at SIGTERM, even with a call in progress", async () => {
-    const child = run("--port", "0", "--model", "m", "--first-token-ms", "60000");
-    const [line] = (await once(child.stdout!, "data")) as [Buffer];
-    const ready = JSON.parse(line.toString()) as { event: string; url: string };
-    expect(ready.event).toBe("ready");
-    const pending = fetch(`${ready.url}/chat/completions`, {
-      method: "POST",
-      headers: { authorization: "Bearer x" },
-      body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "hi" }] }),
-    }).catch(() => "cut");
-    await until(
-      async () =>
-        ((await (await fetch(ready.url.replace("/v1", "/requests"))).json()) as { requests: unknown[] }).requests
-          .length === 1,
-    );
-    child.kill("SIGTERM");
-    expect(await once(child, "exit")).toEqual([0, null]);
-    expect(await pending).toBe("cut");
-  });
-  test("says in one line that the port is taken", async () => {
-    const child = run("--port", new URL(models.url).port);
-    const [line] = (await once(child.stderr!, "data")) as [Buffer];
-    expect(line.toString()).toMatch(/^models: the port is taken[^\n]*\n$/);
-    expect(await once(child, "exit")).toEqual([1, null]);
   });
 });

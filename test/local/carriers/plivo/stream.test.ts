@@ -87,7 +87,7 @@ test("a talk by sound: checkpoints come back, keys reach the agent, status callb
   }, "the status callbacks");
   expect(events.map((p) => p.form["Event"])).toEqual(["StartStream", "StopStream"]);
   expect(events[0]!.form).toMatchObject({ StreamID: session.id, CallUUID: sid });
-}, 40_000);
+});
 
 test("audio that was cleared sends no playedStream, but clearedAudio; what is wrong is complained of", async () => {
   const { request, session } = await place("+15554440005");
@@ -105,7 +105,7 @@ test("audio that was cleared sends no playedStream, but clearedAudio; what is wr
     () => bench.of(request, "/stream").find((p) => p.form["Event"] === "DroppedStream"),
     "the dropped stream",
   );
-}, 30_000);
+});
 
 test("linear sound of 16 kHz goes both ways, and the document goes on when the socket is closed", async () => {
   const before = agent.sessions.length;
@@ -131,4 +131,4 @@ test("linear sound of 16 kHz goes both ways, and the document goes on when the s
   expect(transcript[2]!.text).toBe("Good night.");
   expect(session.words.join(" ")).toBe(transcript[1]!.text);
   expect(await closedStream(bench.entries, sid)).toMatchObject({ status: "ended" });
-}, 40_000);
+});

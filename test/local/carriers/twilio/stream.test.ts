@@ -69,7 +69,7 @@ test("an order is confirmed by sound: who picks up understands the agent, and th
   expect(Number(closed["voiced_ms"])).toBeGreaterThan(3_000);
   // how long a turn takes is the machine's, too: `npm run bench -- voice` measures it
   expect((await bench.entries("turn", sid))[0]).toMatchObject({ ms: expect.any(Number) });
-}, 60_000);
+});
 
 test("the upgrade is signed, and the messages say what Twilio says", async () => {
   const sid = await call("+15554440005");
@@ -114,7 +114,7 @@ test("the upgrade is signed, and the messages say what Twilio says", async () =>
   await until(async () => (await bench.entries("warning", sid)).length === 2, "two complaints");
   await bench.client.calls(sid).update({ status: "completed" });
   await until(() => session.closeCode === 1000, "the socket's end");
-}, 30_000);
+});
 
 test("a clear throws away what waits and brings its marks back at once; the person heard whole words up to there", async () => {
   const sid = await call("+15554440005");
@@ -136,7 +136,7 @@ test("a clear throws away what waits and brings its marks back at once; the pers
   expect(clear).toMatchObject({ barge_ms: null });
   expect(Number(clear!["lost_ms"])).toBeGreaterThan(50);
   await bench.client.calls(sid).update({ status: "completed" });
-}, 30_000);
+});
 
 test("when the application closes the socket, the document goes on and the action is asked", async () => {
   bench.agent.reply = (path) =>
@@ -146,7 +146,7 @@ test("when the application closes the socket, the document goes on and the actio
   const row = await bench.ended(sid);
   expect(row.ended_by).toBe("relay_end");
   expect(row.transcript).toMatchObject([{ text: "Bye." }]);
-}, 30_000);
+});
 
 test("a URL with a query string, and an upgrade that is refused, fail the stream", async () => {
   const withQuery = await call("+15554440005", "/media/twilio/t0?token=1");
@@ -156,7 +156,7 @@ test("a URL with a query string, and an upgrade that is refused, fail the stream
   const refused = await call("+15554440005");
   await bench.ended(refused);
   expect(String((await bench.entries("warning", refused))[0]!["message"])).toMatch(/^31920: cannot connect .*401/);
-}, 30_000);
+});
 
 test("a dropped socket ends the stream as failed; a machine greets, beeps and hears the message", async () => {
   await bench.fault({ kind: "drop_socket", to: "05", seconds: 0.2 });
@@ -174,4 +174,4 @@ test("a dropped socket ends the stream as failed; a machine greets, beeps and he
   const heard = await until(async () => (await bench.entries("heard", sid))[0], "the message");
   expect(heard).toMatchObject({ text: "Please call us back.", interrupted: false });
   await bench.client.calls(sid).update({ status: "completed" });
-}, 40_000);
+});
