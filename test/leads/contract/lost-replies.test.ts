@@ -13,7 +13,10 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 beforeAll(async () => {
   database = await freshDatabase();
   proxy = await startTcpProxy(database.uri);
-  at = await leadsStage({ MONGODB_URI: through(proxy, database.uri) });
+  const uri = new URL(through(proxy, database.uri));
+  // a driver that lost a connection asks for its server's state at once, not half a second later
+  uri.searchParams.set("minHeartbeatFrequencyMS", "10");
+  at = await leadsStage({ MONGODB_URI: uri.href });
 });
 afterAll(async () => {
   await at.stop();
