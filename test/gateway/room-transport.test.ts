@@ -1,4 +1,3 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from "@jest/globals";
 import { EventEmitter } from "node:events";
 import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,6 +7,41 @@ const PAGE = new URL("../../services/gateway/session-page/room-transport.js", im
 const STEP_MS = 10_000;
 const TRACK = { clone: () => ({ stop: () => undefined }) };
 const MEDIA = { context: {}, stream: { getAudioTracks: () => [TRACK] } };
+
+/** The page's timers, which only move when told to. */
+class PageTimers {
+  #now = 0;
+  #last = 0;
+  readonly #due = new Map<number, { at: number; run: () => void }>();
+  readonly #own = { setTimeout: globalThis.setTimeout, clearTimeout: globalThis.clearTimeout };
+
+  /** Puts them in the place of the process's own. */
+  begin(): void {
+    Object.assign(globalThis, {
+      setTimeout: (run: () => void, ms: number) => {
+        this.#due.set(++this.#last, { at: this.#now + ms, run });
+        return this.#last;
+      },
+      clearTimeout: (id: number) => void this.#due.delete(id),
+    });
+  }
+
+  end(): void {
+    Object.assign(globalThis, this.#own);
+  }
+
+  /** Lets time pass, and what follows from it. */
+  async pass(ms: number): Promise<void> {
+    this.#now += ms;
+    for (const [id, { at, run }] of this.#due)
+      if (at <= this.#now) {
+        this.#due.delete(id);
+        run();
+      }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+let timers: PageTimers;
 
 /** A room that comes about step by step, as a test lets it. */
 class SlowRoom extends EventEmitter {
@@ -51,7 +85,10 @@ beforeAll(async () => {
   await writeFile(join(folder, "livekit-client.mjs"), LIBRARY);
   Object.assign(globalThis, { SlowRoom });
 });
-afterAll(() => rm(folder, { recursive: true }));
+afterAll(async () => {
+  Reflect.deleteProperty(globalThis, "SlowRoom");
+  await rm(folder, { recursive: true });
+});
 
 /** Enters a room; how it ended, once it has. */
 async function enters(): Promise<() => string> {
@@ -67,17 +104,20 @@ async function enters(): Promise<() => string> {
     () => (end = "entered"),
     () => (end = "given up"),
   );
-  await jest.advanceTimersByTimeAsync(0);
+  await timers.pass(0);
   return () => end;
 }
 
-beforeEach(() => void jest.useFakeTimers());
-afterEach(() => void jest.useRealTimers());
+beforeEach(() => {
+  timers = new PageTimers();
+  timers.begin();
+});
+afterEach(() => timers.end());
 
 test("a slow machine enters the room, however long its steps take together", async () => {
   const end = await enters();
   const room = SlowRoom.last;
-  const almost = () => jest.advanceTimersByTimeAsync(STEP_MS - 1);
+  const almost = () => timers.pass(STEP_MS - 1);
   await almost();
   room.emit("signalConnected");
   await almost();
@@ -88,18 +128,18 @@ test("a slow machine enters the room, however long its steps take together", asy
   room.emit("trackSubscribed", { attach: () => undefined });
   await almost();
   room.says({ type: "hello" });
-  await jest.advanceTimersByTimeAsync(0);
+  await timers.pass(0);
   expect(end()).toBe("entered");
 });
 
 test("a server that does not answer, and media that find no way, are given up after 10 s", async () => {
   const end = await enters();
-  await jest.advanceTimersByTimeAsync(STEP_MS);
+  await timers.pass(STEP_MS);
   expect(end()).toBe("given up");
   const later = await enters();
   SlowRoom.last.emit("signalConnected");
-  await jest.advanceTimersByTimeAsync(STEP_MS - 1);
+  await timers.pass(STEP_MS - 1);
   expect(later()).toBe("entering");
-  await jest.advanceTimersByTimeAsync(1);
+  await timers.pass(1);
   expect(later()).toBe("given up");
 });
