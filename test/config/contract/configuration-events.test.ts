@@ -88,12 +88,14 @@ test("a removed configuration is found by nobody while its last event waits, and
   await taker.stop();
   const { id } = await configure(template);
   await remove(by, id);
-  const asked = [
-    owner.bus.call("config.getConfiguration", { by, config_id: id }),
-    change(by, id, { max_retry: 1 }),
-    remove(by, id),
-  ];
-  for (const call of asked) expect((await failing(call)).code).toBe("CONFIGURATION_NOT_FOUND");
+  const answers = await Promise.all(
+    [
+      owner.bus.call("config.getConfiguration", { by, config_id: id }),
+      change(by, id, { max_retry: 1 }),
+      remove(by, id),
+    ].map(failing),
+  );
+  expect(answers.map(({ code }) => code)).toEqual(Array.from({ length: 3 }, () => "CONFIGURATION_NOT_FOUND"));
   const next = await configure(template);
   const listed = await owner.bus.call("config.listConfigurations", { by });
   expect(listed.configurations.map((c) => c.id)).toEqual([next.id]);
