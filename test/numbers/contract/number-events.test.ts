@@ -34,12 +34,14 @@ const playing = [
   standIn("dialer", { holdsNumber: () => ({ held: true }) }),
   standIn("auth", { record: () => ({}) }),
 ];
+/** The nodes stop together, and would stay for calls that another one leads. */
+const QUICK_END = { SHUTDOWN_GRACE_SECONDS: "1" };
 const startOwner = (env: Record<string, string>): Promise<Stage> =>
-  setStage({ services: [numbers, ...playing], bus, env: { NUMBERS_ADDED_BY: "reseller", ...env } });
+  setStage({ services: [numbers, ...playing], bus, env: { ...QUICK_END, NUMBERS_ADDED_BY: "reseller", ...env } });
 const started: Stage[] = [];
 beforeAll(async () => {
   owner = await startOwner({});
-  taker = await setStage({ services: [leads], bus });
+  taker = await setStage({ services: [leads], bus, env: QUICK_END });
   started.push(owner, taker);
   for (const { uri } of started) clients.push(await MongoClient.connect(uri));
   [ofOwner, ofTaker] = clients.map((client) => client.db());
@@ -153,7 +155,7 @@ test("what was not handed over when its process died, or while nobody took it, i
   // its writer dies as well, before somebody takes it; other processes come in their place
   await owner.broker.stop();
   started.push(
-    await setStage({ services: [leads], bus, env: { MONGODB_URI: taker.uri } }),
+    await setStage({ services: [leads], bus, env: { ...QUICK_END, MONGODB_URI: taker.uri } }),
     await startOwner({ MONGODB_URI: owner.uri }),
   );
   expect(told(await eventsOf(id, 3)).map(([seq, what]) => [seq, what])).toEqual([
