@@ -77,7 +77,7 @@ describe("the health check over the bus", () => {
         () => false,
       ))
     ) {
-      if (Date.now() > end) throw new Error("nats-server does not answer at /healthz");
+      if (Date.now() > end || nats.exitCode !== null) throw new Error("nats-server does not answer at /healthz");
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
     broker = nodeOf(`leads.${hostname().toLowerCase()}-7`);

@@ -10,8 +10,6 @@ import blacklist from "../../services/blacklist/blacklist.service.ts";
 import { contextOf } from "../../services/config/secrets/client-secrets.model.ts";
 import { randomIds } from "../../shared/ids.ts";
 import { secretSeal } from "../../shared/process/secret-seal.ts";
-import { collectionsOf } from "../house/rules.ts";
-import { readProject } from "../house/sources.ts";
 
 /** `npm run migrate`, as an operator runs it. */
 let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -181,11 +179,4 @@ test("secrets in clear or under the key before are encrypted under SECRETS_KEY, 
   expect(JSON.stringify(other)).not.toContain("whsec_");
   expect(other?.secrets).toMatchObject([{ valid_until: null }, { valid_until: at }]);
   expect((await migrateWith(keys)).out).toBe("The database is as this version needs it.\n");
-});
-
-test("the table of collections names each that a service opens, and no other", () => {
-  const opened = collectionsOf(readProject().filter((file) => file.path.startsWith("services/"))).map(
-    ({ collection }) => collection,
-  );
-  expect(collections.map(({ name }) => name).sort()).toEqual([...new Set(opened)].sort());
 });
