@@ -88,8 +88,9 @@ describe("plans", () => {
     mongoose.set("debug", (collection: string, method: string) => {
       queries.push(`${collection}.${method}`);
     });
-    const { plans } = await stage.bus.call("config.plans", { template_ids: [two.id, UNKNOWN, one.id, two.id] });
-    mongoose.set("debug", false);
+    const { plans } = await stage.bus
+      .call("config.plans", { template_ids: [two.id, UNKNOWN, one.id, two.id] })
+      .finally(() => mongoose.set("debug", false));
     expect(plans).toEqual([
       {
         template_id: two.id,

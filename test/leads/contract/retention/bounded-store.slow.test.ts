@@ -15,7 +15,7 @@ const DAYS = 400;
 const STEP = 10;
 const PER_STEP = 3;
 const KEPT = { recordings_days: 20, transcripts_days: 40, deliveries_days: 30, leads_days: 60 };
-const TEST_MS = 60_000;
+const TEST_MS = 180_000;
 
 let it: ErasureStage;
 let bucket: S3Server;
