@@ -1,11 +1,12 @@
 import conversation from "../../../services/conversation/conversation.service.ts";
 import { conversationStage } from "../fixtures/conversation-stage.ts";
 import type { ScriptedModel } from "../fixtures/scripted-model.ts";
-import { setStage, until, type Stage } from "../../../local/harness/stage.ts";
+import { setStage, until as untilReal, type Stage } from "../../../local/harness/stage.ts";
 import { NODES } from "../../fixtures/flow-template.ts";
 import type { ConversationWorld } from "../fixtures/conversation-world.ts";
 import { obedient, type Prepared } from "../fixtures/conversation-world.ts";
 import { TurnsCaller } from "../fixtures/xml-caller.ts";
+import { skippingClock, untilOn } from "../../fixtures/skipping-clock.ts";
 import { passUntil as stepUntil } from "../../fixtures/clock-steps.ts";
 import { virtualClock, type VirtualClock } from "../../fixtures/virtual-clock.ts";
 
@@ -13,7 +14,10 @@ let model: ScriptedModel;
 let world: ConversationWorld;
 let stage: Stage;
 
-conversationStage((running) => ({ model, world, stage } = running));
+/** No document is late in it, however busy the machine is. */
+const skipping = skippingClock();
+const until = untilOn(skipping);
+conversationStage((running) => ({ model, world, stage } = running), skipping);
 
 const prepare = (
   on: Stage,
@@ -258,7 +262,7 @@ test("a node that goes down ends its conversations by documents, with the facts 
   await caller.answer();
   model.reply = () => ({ hang: true });
   const waiting = caller.says("Yes.");
-  await until("the question", () => model.questions.at(-1)?.messages.at(-1)?.content === "Yes." || undefined);
+  await untilReal("the question", () => model.questions.at(-1)?.messages.at(-1)?.content === "Yes." || undefined);
   const stopping = leaving.broker.stop();
   expect((await waiting).next).toEqual({ kind: "hang_up" });
   await stopping;
