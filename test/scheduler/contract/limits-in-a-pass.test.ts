@@ -11,7 +11,9 @@ const refused: string[] = [];
 beforeAll(async () => {
   // rate windows go by the database's clock
   database = await clockedStore();
-  s = await schedulerStage({ PROVIDER_TWO_CALLS_PER_SECOND: "2", MONGODB_URI: database.uri }, database.clock);
+  s = await database.opening(() =>
+    schedulerStage({ PROVIDER_TWO_CALLS_PER_SECOND: "2", MONGODB_URI: database.uri }, database.clock),
+  );
 });
 afterAll(async () => {
   await s.stage.stop();

@@ -16,7 +16,7 @@ beforeAll(async () => {
   database = await clockedStore();
   store = openStore(database.uri);
   rates = rateWindows(store.model("rate_windows", rateWindowSchema), () => null);
-  await store.open();
+  await database.opening(() => store.open());
 });
 afterAll(async () => {
   await store.close();
@@ -69,19 +69,21 @@ describe("grants over the bus", () => {
   /** The database's clock counts whole milliseconds, and is known to one of them. */
   const CLOCKS_MS = 2;
   beforeAll(async () => {
-    stage = await setStage({
-      clock: database.clock,
-      env: {
-        MONGODB_URI: database.uri,
-        PROVIDER_ONE_CALLS_PER_SECOND: String(PER_SECOND),
-        PROVIDER_TWO_CALLS_PER_SECOND: "0",
-      },
-      services: [
-        scheduler,
-        standIn("leads", { heads: () => ({ heads: [], next: null }) }),
-        ...(["config", "merchants", "blacklist", "numbers", "dialer"] as const).map((name) => standIn(name, {})),
-      ],
-    });
+    stage = await database.opening(() =>
+      setStage({
+        clock: database.clock,
+        env: {
+          MONGODB_URI: database.uri,
+          PROVIDER_ONE_CALLS_PER_SECOND: String(PER_SECOND),
+          PROVIDER_TWO_CALLS_PER_SECOND: "0",
+        },
+        services: [
+          scheduler,
+          standIn("leads", { heads: () => ({ heads: [], next: null }) }),
+          ...(["config", "merchants", "blacklist", "numbers", "dialer"] as const).map((name) => standIn(name, {})),
+        ],
+      }),
+    );
   });
   afterAll(() => stage.stop());
   // what was granted before has left every window
