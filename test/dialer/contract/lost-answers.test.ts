@@ -11,7 +11,8 @@ import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/diale
 const clock = virtualClock();
 let d: DialerStage;
 beforeAll(async () => {
-  d = await setDialerStage({ clock });
+  // who does not answer rings for 30 s: long enough to be found ringing on a busy machine
+  d = await setDialerStage({ clock, timeScale: 20 });
 });
 afterAll(() => d.stop());
 /** Longer than a carrier is left alone for the faults of the test before. */
