@@ -116,6 +116,7 @@ describe("the bus and the environment", () => {
 
 describe("files", () => {
   test("are small", () => expect(faults(house.filesAreSmall(code))).toEqual([]));
+  test("have no hooks where they are shared", () => expect(faults(structure.hooksAreCalled(code))).toEqual([]));
   test("hold small classes", () => expect(faults(structure.classesAreSmall(code))).toEqual([]));
   test("import each other in no circle", () => expect(faults(structure.importsMakeNoCircle(code))).toEqual([]));
   test("stand in folders that can be taken in at a glance", () =>

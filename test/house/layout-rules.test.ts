@@ -36,6 +36,12 @@ const BAD: [string, (files: Source[]) => Violation[], Record<string, string>, st
     "services/a:1 17 files in one folder; at most 16",
   ],
   [
+    "a hook at the top of a fixture",
+    structure.hooksAreCalled,
+    { "test/a.test.ts": "beforeAll(f);", "test/fixtures/a.ts": "function f() {\n  afterAll(g);\n}\nbeforeEach(h);" },
+    "test/fixtures/a.ts:4 a hook",
+  ],
+  [
     "a large class",
     structure.classesAreSmall,
     { "services/a/a.ts": `\nclass Big<T> extends Map<string, T> {\n${"  x = 1;\n".repeat(199)}}\n` },

@@ -30,6 +30,18 @@ export const classesAreSmall = (files: readonly Source[]): Violation[] =>
       });
     });
 
+/** Hooks of a fixture stand in a function that a test file calls: the files of a worker share the fixture, which is loaded for the first of them alone. */
+export const hooksAreCalled = (files: readonly Source[]): Violation[] =>
+  files
+    .filter(({ path }) => path.startsWith("test/") && path.endsWith(".ts") && !/\.(?:test|suite)\.ts$/.test(path))
+    .flatMap(({ path, text }) =>
+      [...codeOf(text).bare.matchAll(/^(?:before|after)(?:All|Each)\(/gm)].map((m) => ({
+        path,
+        line: lineAt(text, m.index),
+        rule: "a hook at the top of a fixture reaches the first file of a worker alone; put it in a function",
+      })),
+    );
+
 /** Files that import each other in a circle, type imports included; one violation for each circle. */
 export function importsMakeNoCircle(files: readonly Source[]): Violation[] {
   const sources = new Map(files.filter((f) => f.path.endsWith(".ts")).map((f) => [f.path, f]));

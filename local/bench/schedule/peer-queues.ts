@@ -190,6 +190,9 @@ function completion(count: number): { done(): void; all: Promise<number> } {
   return { done, all: promise };
 }
 
+/** Processor time of this process and of a server with its children, microseconds. */
+const usedWith = (server: ChildProcess): number => ownProcessor() + processorOfTree(server.pid ?? 0);
+
 /** graphile-worker on a PostgreSQL of its own, with the defaults of both; 50 jobs at a time, tasks that do nothing. */
 export async function startGraphile(): Promise<RatePeer> {
   const [postgres, initdb] = [
@@ -231,8 +234,7 @@ export async function startGraphile(): Promise<RatePeer> {
         client.query("select graphile_worker.add_job('noop', '{}') from generate_series(1, $1::int)", [count]),
       );
       const watch = completion(count);
-      const used = (): number => ownProcessor() + processorOfTree(server.pid ?? 0);
-      const before = used();
+      const before = usedWith(server);
       const runner = await run({
         connectionString,
         concurrency: CONCURRENCY,
@@ -242,7 +244,7 @@ export async function startGraphile(): Promise<RatePeer> {
         taskList: { noop: watch.done },
       });
       const ms = await watch.all;
-      const processor = (used() - before) / count;
+      const processor = (usedWith(server) - before) / count;
       await runner.stop();
       return { perSecond: count / (ms / 1000), processor };
     },

@@ -11,8 +11,7 @@ import { setDialerStage, type DialerStage } from "../fixtures/dialer-stage/diale
 const clock = virtualClock();
 let d: DialerStage;
 beforeAll(async () => {
-  // who does not answer rings for 30 s: long enough to be found ringing on a busy machine
-  d = await setDialerStage({ clock, timeScale: 20 });
+  d = await setDialerStage({ clock, timeScale: 20 }); // a ring of 30 s, which a busy machine finds, too
 });
 afterAll(() => d.stop());
 /** Longer than a carrier is left alone for the faults of the test before. */

@@ -1,6 +1,8 @@
 import { encodeSpeech } from "../../../local/speech/modem.ts";
 import { pcmBytes } from "../../../local/speech/wav.ts";
-import { type Dialect, clock, control, connect, talk, say } from "./fixtures/realtime-bench.ts";
+import { type Dialect, clock, control, connect, talk, say, useModels } from "./fixtures/realtime-bench.ts";
+
+useModels();
 
 describe("transcription sessions", () => {
   test.each<[Dialect, string]>([

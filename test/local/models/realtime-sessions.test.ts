@@ -1,7 +1,19 @@
 import { g711Decode } from "../../../local/speech/g711.ts";
 import { decodeSpeech } from "../../../local/speech/modem.ts";
 import { pcmOf } from "../../../local/speech/wav.ts";
-import { OPENING, type Dialect, latest, connect, talk, say, soundOf, outputOf } from "./fixtures/realtime-bench.ts";
+import {
+  OPENING,
+  type Dialect,
+  latest,
+  connect,
+  talk,
+  say,
+  soundOf,
+  outputOf,
+  useModels,
+} from "./fixtures/realtime-bench.ts";
+
+useModels();
 
 describe("a talk, in both dialects", () => {
   test.each<[Dialect, string[]]>([

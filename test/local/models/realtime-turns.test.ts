@@ -1,6 +1,8 @@
 import { encodeSpeech, speechMs } from "../../../local/speech/modem.ts";
 import { coughPcm } from "../../../local/speech/noises.ts";
-import { OPENING, latest, talk, say, hear, soundOf, outputOf } from "./fixtures/realtime-bench.ts";
+import { OPENING, latest, talk, say, hear, soundOf, outputOf, useModels } from "./fixtures/realtime-bench.ts";
+
+useModels();
 
 describe("turns", () => {
   test("speech over an answer cancels it; what was not heard is dropped", async () => {
