@@ -1,21 +1,19 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { isRecord, textOf } from "../../shared/json.ts";
 import { ROOT } from "../tools/stack/project-root.ts";
+import { commitTree, type CommitTree } from "./commit-tree.ts";
 
 const run = promisify(execFile);
 const MAX_BYTES = 100_000_000;
 
 /** The tree of the version before this one, with this tree's packages. */
-export interface PreviousTree {
+export interface PreviousTree extends CommitTree {
   version: string;
-  root: string;
   /** Its contracts, as plain JSON Schemas. */
   contracts(): Promise<unknown>;
-  remove(): void;
 }
 
 function commitOf(): { version: string; commit: string } {
@@ -28,28 +26,14 @@ function commitOf(): { version: string; commit: string } {
 /** Takes the tree that deploy/previous-version.json names out of git's history, into a temporary folder. Throws where this is no clone with that commit. */
 export async function previousTree(): Promise<PreviousTree> {
   const { version, commit } = commitOf();
-  const root = mkdtempSync(join(tmpdir(), "callagent-previous-"));
-  try {
-    const archive = join(root, "tree.tar");
-    await run("git", ["archive", "--format=tar", `--output=${archive}`, commit], { cwd: ROOT });
-    await run("tar", ["-xf", archive, "-C", root]);
-    rmSync(archive);
-    symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
-  } catch (error) {
-    rmSync(root, { recursive: true, force: true });
-    throw new Error(
-      `Version ${version} can't be taken out of git's history: a clone with the commit ${commit} is needed (git fetch --unshallow).`,
-      { cause: error },
-    );
-  }
+  const tree = await commitTree(commit);
   return {
+    ...tree,
     version,
-    root,
     async contracts() {
       const print = `import("./shared/contracts/index.ts").then((m) => process.stdout.write(JSON.stringify(m.contracts)))`;
-      const { stdout } = await run(process.execPath, ["-e", print], { cwd: root, maxBuffer: MAX_BYTES });
+      const { stdout } = await run(process.execPath, ["-e", print], { cwd: tree.root, maxBuffer: MAX_BYTES });
       return JSON.parse(stdout) as unknown;
     },
-    remove: () => rmSync(root, { recursive: true, force: true }),
   };
 }
