@@ -17,6 +17,7 @@ export const BENCH = command({
   options: {
     json: { kind: "flag", about: "sessions, voice: prints figures for machines" },
     write: { kind: "flag", about: "guard: writes docs/cost.md" },
+    short: { kind: "flag", about: "guard: at most three minutes" },
     quick: { kind: "flag", about: "voice: fewer and shorter rounds" },
     profile: { kind: "flag", about: "push, voice: a CPU profile as well, taken apart from what is timed" },
     calls: { kind: "text", value: "50,100", about: "voice, sessions: how many calls at once, step by step" },
@@ -42,7 +43,7 @@ export const BENCH = command({
     },
   },
   notes:
-    "Parts: voice: rows, load; sessions: delay, load; schedule: rate, parked, killed, equal; speech: conditions, or groups of them.",
+    "Parts: guard: the commit to compare with (HEAD^); voice: rows, load; sessions: delay, load; schedule: rate, parked, killed, equal; speech: conditions, or groups of them.",
 });
 
 /** What a bench was asked: its options, and the parts of it by name. */

@@ -18,7 +18,9 @@ Written by \`${WRITE}\`; never edited by hand. What the services ask of database
 
 An item is what a run with it has more than a run without it, so a periodic look that comes earlier because of it can count −1. \`push\`: until 15 s after it; \`claim\`: from 5 s before the lead is due until the dialer is asked; a call: from there until nothing is left to do, without a webhook URL; \`webhook event\`: what a busy call with a webhook URL takes more than one without. Calls are over the text relay. Configurations, blacklist, merchants, auth and gateway are simulated parts: messages to them count, their own statements do not.
 
-**When the guard is red**: \`npm run bench -- guard\` names what grew. Take the statement, byte or message out again. A landing that must cost more raises the kept figure in its own commit (\`${WRITE}\`) and says what it buys. One that costs less lowers it the same way, so that the gain is kept.
+\`npm run bench -- guard [ref]\` judges these figures, then plays pushes, busy, unanswered and answered calls (relay and sound, 4 and 10 turns; each with its claim and its webhook event) and idle minutes on real processes, in rounds that alternate with another commit's services (\`HEAD^\`), so that a busy machine slows both, for about half an hour: their processor time, and their commands to the database. \`--short\` takes less than three minutes: pushes, busy calls, calls of 4 turns over the relay. It fails on one statement more; on 5 % more statement bytes, messages or message bytes; on processor time whose ratio is above 1.05 even at the low end of its 99 % interval, and on commands that are surely more than 2 more. Where git has no such commit (a shallow clone) it says so and judges the counts alone.
+
+**When the guard is red**: it names what grew. Take the statement, byte or message out again. A landing that must cost more raises the kept figure in its own commit (\`${WRITE}\`) and says what it buys. One that costs less lowers it the same way, so that the gain is kept.
 `;
 
 const COLUMNS = "| item | statements | statement bytes | messages | message bytes |\n|---|---|---|---|---|";

@@ -1,15 +1,19 @@
 import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { AskedBench } from "../../commands.ts";
+import { commitTree } from "../../harness/commit-tree.ts";
 import { ROOT } from "../../tools/stack/project-root.ts";
 import { costsIn, PAGE, pageOf } from "./cost-page.ts";
 import type { Costs } from "./costs.ts";
-import { judgeCounts, type Check } from "./judge.ts";
+import { judgeCounts, judgeProcessor, judgeCommands, type Check } from "./judge.ts";
+import { IDLE, playTrees } from "./tree-rounds.ts";
 
 const run = promisify(execFile);
 const COUNTING = "test/simulation/costs/main.ts";
+const PARENT = "HEAD^";
 
 /** What each item costs in virtual time. */
 async function virtualCosts(): Promise<Costs> {
@@ -17,18 +21,30 @@ async function virtualCosts(): Promise<Costs> {
   return JSON.parse(stdout) as Costs;
 }
 
-/** Prints what grew, then the sum; whether nothing did. */
+/** Processor time and commands of real processes beside those of another commit; nothing where git has no such commit here. */
+async function besideCommit(ref: string, short: boolean): Promise<Check[]> {
+  const other = await commitTree(ref).catch((error: Error) => {
+    console.log(`Processor time is not judged: ${error.message}`);
+    return null;
+  });
+  if (!other) return [];
+  try {
+    const rounds = await playTrees(ROOT, other.root, short);
+    return rounds.flatMap((of) => [judgeProcessor(of), ...(of.item === IDLE ? [] : [judgeCommands(of)])]);
+  } finally {
+    other.remove();
+  }
+}
+
 function tell(checks: readonly Check[]): void {
-  for (const { ok, says } of checks) if (!ok || says.includes("→")) console.log(`${ok ? "     " : "GREW "} ${says}`);
-  const failed = checks.filter(({ ok }) => !ok).length;
-  console.log(`${checks.length - failed} passed, ${failed} failed`);
-  if (failed > 0) process.exitCode = 1;
+  for (const { ok, says } of checks) if (!ok || says.includes("→")) console.log(`${ok ? "ok  " : "GREW"}  ${says}`);
 }
 
 /**
- * `npm run bench -- guard`: what each item costs, by what docs/cost.md keeps.
+ * `npm run bench -- guard [ref]`: what each item costs in virtual time by what docs/cost.md keeps, and on real processes by what it costs another commit. `--short` takes less than three minutes. Exit
+ * status 1 where anything grew.
  */
-export async function benchGuard({ values: { write } }: AskedBench): Promise<void> {
+export async function benchGuard({ values: { write, short }, parts: [ref = PARENT] }: AskedBench): Promise<void> {
   const costs = await virtualCosts();
   const page = join(ROOT, PAGE);
   if (write) {
@@ -36,5 +52,14 @@ export async function benchGuard({ values: { write } }: AskedBench): Promise<voi
     console.log(`${PAGE} is written`);
     return;
   }
-  tell(judgeCounts(costsIn(readFileSync(page, "utf8")), costs));
+  const counts = judgeCounts(costsIn(readFileSync(page, "utf8")), costs);
+  console.log(`In virtual time, by what ${PAGE} keeps: ${counts.length} figures`);
+  tell(counts);
+  console.log(`On real processes, beside ${ref}, in alternating rounds; load ${loadavg()[0]?.toFixed(1) ?? ""}`);
+  const processes = await besideCommit(ref, short);
+  tell(processes);
+  const checks = [...counts, ...processes];
+  const failed = checks.filter(({ ok }) => !ok).length;
+  console.log(`${checks.length - failed} passed, ${failed} failed`);
+  if (failed > 0) process.exitCode = 1;
 }

@@ -1,5 +1,6 @@
 import { WRITE } from "./cost-page.ts";
 import { ITEMS, totalsOf, type Cost, type Costs, type Figure } from "./costs.ts";
+import type { ItemRounds } from "./tree-rounds.ts";
 
 /** One judged figure. */
 export interface Check {
@@ -40,4 +41,35 @@ export function judgeCounts(kept: Costs, now: Costs): Check[] {
       return { ok: true, says: `${grew}; the page is to say so: ${WRITE}` };
     });
   });
+}
+
+/** Student's t: so many standard errors above the mean of 2, 3, … rounds lies by chance one in a hundred; with more rounds than there are here, as many as with the last. */
+const STUDENT = [31.8, 6.96, 4.54, 3.75, 3.36, 3.14, 3, 2.9, 2.82, 2.76, 2.72, 2.68, 2.65, 2.62, 2.6];
+/** How far a count may be off on real processes, where periodic work comes in between. */
+const COUNT_TOLERANCE = 2;
+
+const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
+
+/** The mean of what rounds showed, and the bounds within which it lies in 99 runs of a hundred; of one round there are none. */
+export function boundsOf(values: readonly number[]): { mean: number; low: number; high: number } {
+  const middle = mean(values);
+  const error = Math.sqrt(mean(values.map((x) => (x - middle) ** 2)) / Math.max(1, values.length - 1));
+  const sure = values.length < 2 ? Infinity : (STUDENT[values.length - 2] ?? STUDENT.at(-1) ?? Infinity) * error;
+  return { mean: middle, low: middle - sure, high: middle + sure };
+}
+
+/** Judges the processor time of an item beside another tree: too much is what is surely more than 5 % more. */
+export function judgeProcessor({ item, pairs }: ItemRounds): Check {
+  const of = boundsOf(pairs.map(({ ours, theirs }) => Math.log(ours.ms / theirs.ms)));
+  const [share = 0, low = 0, high = 0] = [of.mean, of.low, of.high].map((log) => Math.exp(log));
+  const [was, is] = [mean(pairs.map((p) => p.theirs.ms)), mean(pairs.map((p) => p.ours.ms))];
+  const by = `${share.toFixed(2)} of it (${low.toFixed(2)} to ${high.toFixed(2)}, ${pairs.length} rounds)`;
+  return { ok: low <= TOLERANCE, says: `${item}: processor time ${was.toFixed(1)} → ${is.toFixed(1)} ms, ${by}` };
+}
+
+/** Judges the commands of an item on real processes beside another tree: too many are surely more than 2 more. */
+export function judgeCommands({ item, pairs }: ItemRounds): Check {
+  const { low } = boundsOf(pairs.map(({ ours, theirs }) => ours.commands - theirs.commands));
+  const [was, is] = [mean(pairs.map((p) => p.theirs.commands)), mean(pairs.map((p) => p.ours.commands))];
+  return { ok: low <= COUNT_TOLERANCE, says: `${item}: commands ${was.toFixed(1)} → ${is.toFixed(1)}` };
 }

@@ -1,6 +1,6 @@
 import { costsIn, pageOf } from "../../../local/bench/guard/cost-page.ts";
 import { ITEMS, type Cost, type Costs } from "../../../local/bench/guard/costs.ts";
-import { judgeCounts } from "../../../local/bench/guard/judge.ts";
+import { boundsOf, judgeCommands, judgeCounts, judgeProcessor } from "../../../local/bench/guard/judge.ts";
 
 const COST: Cost = {
   statements: { "find leads": 3, "insert leads": 1, "find deliveries": -1 },
@@ -53,4 +53,40 @@ test("what costs less, or the same in other kinds, passes and asks for the page 
     { ok: true, says: expect.stringMatching(/^push: statement bytes 1000 → 1000 .*--write$/) },
     { ok: true, says: expect.stringMatching(/^push: message bytes 2000 → 1999; .*--write$/) },
   ]);
+});
+
+describe("on real processes", () => {
+  /** Rounds that swing by 4 % around such a share of the other's time. */
+  const roundsOf = (share: number, commands = 10) => ({
+    item: "push",
+    pairs: Array.from({ length: 20 }, (_, i) => ({
+      ours: { ms: share * (i % 2 === 0 ? 1.04 : 0.96), commands: commands + (i % 3) / 10 },
+      theirs: { ms: 1, commands: 10 },
+    })),
+  });
+
+  test("of four rounds the mean lies within 4.54 standard errors, of one anywhere", () => {
+    const [error] = [Math.sqrt(20 / 3 / 4)];
+    const bounds = { mean: 4, low: expect.closeTo(4 - 4.54 * error), high: expect.closeTo(4 + 4.54 * error) };
+    expect(boundsOf([1, 3, 5, 7])).toEqual(bounds);
+    expect(boundsOf([4])).toEqual({ mean: 4, low: -Infinity, high: Infinity });
+  });
+
+  test.each([0.9, 1, 1.05])("%d of the processor time passes", (share) =>
+    expect(judgeProcessor(roundsOf(share))).toMatchObject({ ok: true }),
+  );
+
+  test("8 % more processor time is refused where rounds swing by 4 %", () =>
+    expect(judgeProcessor(roundsOf(1.08))).toEqual({
+      ok: false,
+      says: expect.stringMatching(/^push: processor time 1\.0 → 1\.1 ms, 1\.08 of it \(1\.05 to 1\.11, 20 rounds\)$/),
+    }));
+
+  test.each([1, 2, 4])("of %d rounds, 8 %% more may have come by chance and passes", (rounds) => {
+    const { item, pairs } = roundsOf(1.08);
+    expect(judgeProcessor({ item, pairs: pairs.slice(0, rounds) })).toMatchObject({ ok: true });
+  });
+
+  test("one or two commands more may be periodic work, three are refused", () =>
+    expect([11.9, 13].map((commands) => judgeCommands(roundsOf(1, commands)).ok)).toEqual([true, false]));
 });
