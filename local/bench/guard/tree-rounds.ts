@@ -10,6 +10,8 @@ export interface ItemRounds {
 interface Pair {
   ours: Round;
   theirs: Round;
+  /** Which of the pairs of processes played it, from 0. */
+  world: number;
 }
 type Worlds = readonly [GuardWorld, GuardWorld];
 
@@ -53,7 +55,7 @@ const SHORT_PARTS: readonly Part[] = [{ engine: relay, plays: SHORT, worlds: 2, 
 const PARTS: readonly Part[] = [
   { engine: relay, plays: RELAY, worlds: 3, ms: 150_000 },
   { engine: relay, idles: true, together: true, plays: REST, worlds: 2, ms: 120_000 },
-  { engine: "cascade", together: true, plays: CASCADE, worlds: 1, ms: 800_000 },
+  { engine: "cascade", together: true, plays: CASCADE, worlds: 2, ms: 400_000 },
 ];
 const LEAST_TURNS = 2;
 /** The short form begins no further world after this, however slow the machine is. */
@@ -68,19 +70,19 @@ export async function playTrees(ours: string, theirs: string, short: boolean): P
     [a, b]: Worlds,
     oursFirst: boolean,
     together: boolean,
-  ): Promise<Pair> => {
+  ): Promise<Omit<Pair, "world">> => {
     const first = round(oursFirst ? a : b);
     if (!together) await first;
     const [one, other] = await Promise.all([first, round(oursFirst ? b : a)]);
     return oursFirst ? { ours: one, theirs: other } : { ours: other, theirs: one };
   };
-  const playTurn = async (worlds: Worlds, { plays, together = false }: Part, counts: boolean): Promise<void> => {
+  const playTurn = async (worlds: Worlds, { plays, together = false }: Part, world: number | null): Promise<void> => {
     for (const [item, { pairs, round }] of Object.entries(plays))
       for (let i = 0; i < pairs; i++) {
         const of = rounds.get(item) ?? { item, pairs: [] };
         rounds.set(item, of);
         const pair = await playPair(round, worlds, of.pairs.length % 2 === 0, together);
-        if (counts) of.pairs.push(pair);
+        if (world !== null) of.pairs.push({ ...pair, world });
       }
   };
   const latest = performance.now() + (short ? SHORT_MS : Infinity);
@@ -88,9 +90,9 @@ export async function playTrees(ours: string, theirs: string, short: boolean): P
     for (let i = 0; i < part.worlds && performance.now() < latest; i++) {
       const worlds = [await startGuardWorld(ours, part), await startGuardWorld(theirs, part)] as const;
       try {
-        await playTurn(worlds, part, false);
+        await playTurn(worlds, part, null);
         const until = performance.now() + part.ms;
-        for (let turn = 0; turn < LEAST_TURNS || performance.now() < until; turn++) await playTurn(worlds, part, true);
+        for (let turn = 0; turn < LEAST_TURNS || performance.now() < until; turn++) await playTurn(worlds, part, i);
       } finally {
         await Promise.all(worlds.map((world) => world.stop()));
       }
