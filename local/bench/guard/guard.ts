@@ -1,25 +1,15 @@
-import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { AskedBench } from "../../commands.ts";
 import { commitTree } from "../../harness/commit-tree.ts";
 import { ROOT } from "../../tools/stack/project-root.ts";
 import { costsIn, PAGE, pageOf } from "./cost-page.ts";
-import type { Costs } from "./costs.ts";
 import { judgeCounts, judgeProcessor, judgeCommands, type Check } from "./judge.ts";
 import { IDLE, playTrees } from "./tree-rounds.ts";
+import { virtualCosts, virtualRounds } from "./virtual-rounds.ts";
 
-const run = promisify(execFile);
-const COUNTING = "test/simulation/costs/main.ts";
 const PARENT = "HEAD^";
-
-/** What each item costs in virtual time. */
-async function virtualCosts(): Promise<Costs> {
-  const { stdout } = await run(process.execPath, [join(ROOT, COUNTING)]);
-  return JSON.parse(stdout) as Costs;
-}
 
 /** Processor time and commands of real processes beside those of another commit; nothing where git has no such commit here. */
 async function besideCommit(ref: string, short: boolean): Promise<Check[]> {
@@ -29,8 +19,13 @@ async function besideCommit(ref: string, short: boolean): Promise<Check[]> {
   });
   if (!other) return [];
   try {
+    const virtual = await virtualRounds(other.root);
+    if (virtual.pairs.length === 0) console.log(`Processor time in virtual time is not judged: ${ref} tells none.`);
     const rounds = await playTrees(ROOT, other.root, short);
-    return rounds.flatMap((of) => [judgeProcessor(of), ...(of.item === IDLE ? [] : [judgeCommands(of)])]);
+    return [
+      ...(virtual.pairs.length === 0 ? [] : [judgeProcessor(virtual)]),
+      ...rounds.flatMap((of) => [judgeProcessor(of), ...(of.item === IDLE ? [] : [judgeCommands(of)])]),
+    ];
   } finally {
     other.remove();
   }

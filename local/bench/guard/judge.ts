@@ -58,8 +58,14 @@ export function boundsOf(values: readonly number[]): { mean: number; low: number
   return { mean: middle, low: middle - sure, high: middle + sure };
 }
 
+/** Processor time of rounds, each on this tree and beside it on another; `world`: which pair of processes played it. */
+export interface TimedRounds {
+  item: string;
+  pairs: { ours: { ms: number }; theirs: { ms: number }; world: number }[];
+}
+
 /** Judges the processor time of an item beside another tree: too much is what is surely more than 5 % more in each of at least two pairs of processes, as one process may be slower than its like for as long as it lives. */
-export function judgeProcessor({ item, pairs }: ItemRounds): Check {
+export function judgeProcessor({ item, pairs }: TimedRounds): Check {
   const of = boundsOf(pairs.map(({ ours, theirs }) => Math.log(ours.ms / theirs.ms)));
   const [share = 0, low = 0, high = 0] = [of.mean, of.low, of.high].map((log) => Math.exp(log));
   const [was, is] = [mean(pairs.map((p) => p.theirs.ms)), mean(pairs.map((p) => p.ours.ms))];

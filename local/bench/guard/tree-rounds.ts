@@ -51,7 +51,7 @@ interface Part extends GuardWorldOptions {
   together?: boolean;
 }
 const relay: Engine = "relay";
-const SHORT_PARTS: readonly Part[] = [{ engine: relay, plays: SHORT, worlds: 2, ms: 40_000 }];
+const SHORT_PARTS: readonly Part[] = [{ engine: relay, plays: SHORT, worlds: 2, ms: 25_000 }];
 const PARTS: readonly Part[] = [
   { engine: relay, plays: RELAY, worlds: 3, ms: 150_000 },
   { engine: relay, idles: true, together: true, plays: REST, worlds: 2, ms: 120_000 },
