@@ -82,7 +82,7 @@ export async function runAnswered(record: CallRecord, deps: LifeDeps): Promise<v
   record.answeredSimMs = call.leg.time.elapsedMs();
   Object.assign(call, {
     phase: "answered",
-    answeredAt: new Date(),
+    answeredAt: time.clock.now(),
     sipCode: SIP.ok,
     machine: call.direction === "inbound" ? null : machineTimes(person, ringSeed),
   });
@@ -134,7 +134,7 @@ async function dial(record: CallRecord, deps: LifeDeps): Promise<boolean> {
 
 function dispatch({ call, protocol }: CallRecord, { ledger }: LifeDeps): void {
   call.phase = "initiated";
-  call.startedAt = new Date();
+  call.startedAt = call.leg.time.clock.now();
   ledger.write({ kind: "status", ...partiesOf(call), status: "initiated" });
   protocol.onPhase(call);
 }

@@ -58,7 +58,7 @@ function newCall(order: CallOrder, direction: Direction, deps: ExchangeDeps, ove
     direction,
     leg,
     over,
-    createdAt: new Date(),
+    createdAt: leg.time.clock.now(),
     phase: "queued",
     startedAt: null,
     answeredAt: null,
@@ -152,7 +152,7 @@ class SimulatedExchange implements Exchange {
       phase: "ended",
       endReason: reason,
       endedBy: by,
-      endedAt: new Date(),
+      endedAt: call.leg.time.clock.now(),
       sipCode: sipCode ?? call.sipCode,
     });
     this.#live -= 1;

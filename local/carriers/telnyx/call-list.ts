@@ -50,7 +50,7 @@ const durationOf = (call: TelnyxCall["call"]): number =>
   call.endedAt
     ? answeredSeconds(call)
     : call.startedAt
-      ? Math.round((Date.now() - call.startedAt.getTime()) / 1000)
+      ? Math.round((call.leg.time.clock.now().getTime() - call.startedAt.getTime()) / 1000)
       : 0;
 
 /** `GET /v2/connections/{id}/active_calls`. */

@@ -52,7 +52,7 @@ export function createEvents({
 }): Events {
   return {
     send(telnyxCall, type, more = {}) {
-      const event = eventOf(telnyxCall, type, more, new Date());
+      const event = eventOf(telnyxCall, type, more, telnyxCall.call.leg.time.clock.now());
       telnyxCall.events.push(event);
       const url = telnyxCall.settings.webhookUrl ?? address(telnyxCall);
       if (url === null) return;

@@ -86,8 +86,9 @@ function ofCall(
     return request.method === "POST"
       ? { status: 200, body: { data: applyCommand(parts.answered, telnyxCall, action, request.body) } }
       : missing();
-  const { endedAt } = telnyxCall.call;
-  return request.method !== "GET" || (endedAt && Date.now() - endedAt.getTime() > SHOWN_AFTER_END_MS)
+  const { endedAt, leg } = telnyxCall.call;
+  return request.method !== "GET" ||
+    (endedAt && leg.time.clock.now().getTime() - endedAt.getTime() > SHOWN_AFTER_END_MS)
     ? missing()
     : { status: 200, body: { data: callShown(telnyxCall) } };
 }

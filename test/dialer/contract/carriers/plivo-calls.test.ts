@@ -169,7 +169,7 @@ const order = (ending: string): DialJob => ({
   number_id: randomUUID(),
   provider: "PROVIDER_TWO",
   payload: {},
-  dial_until: new Date(Date.now() + HOUR_MS).toISOString(),
+  dial_until: new Date(clock.now().getTime() + HOUR_MS).toISOString(),
   record: false,
   voicemail_action: "hangup",
   enforce_blacklist: true,

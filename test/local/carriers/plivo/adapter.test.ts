@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { plivoCarrier } from "../../../../services/dialer/carriers/plivo/carrier.ts";
 import type { CarrierPort, DialAnswer, DialRequest } from "../../../../services/dialer/carriers/carrier-port.ts";
 import { interceptSdk, plivo, type SdkRequest } from "../../../fixtures/carriers/plivo-sdk.ts";
-import { until } from "../fixtures/agent.ts";
+import { clock, until } from "../fixtures/agent.ts";
 import { account, startPlivoBench, type PlivoBench } from "../fixtures/plivo-agent.ts";
 
 const REF = "7a1c1a2e-0000-4000-8000-000000000001.1";
@@ -22,7 +22,7 @@ const request = (to: string, base: string, over: Partial<DialRequest> = {}): Dia
 });
 const adapter = (api_base: string): CarrierPort =>
   plivoCarrier({
-    now: () => new Date(),
+    now: () => clock.now(),
     auth_id: account.authId,
     auth_token: account.authToken,
     api_base,
@@ -184,8 +184,8 @@ describe("finding calls again", () => {
           call_ref: REF,
           to,
           from: "+15005550006",
-          since: new Date(Date.now() - 5000),
-          until: new Date(),
+          since: new Date(clock.now().getTime() - 5000),
+          until: clock.now(),
         })
       ).map((c) => [c.call_id, c.live]),
     ).toEqual([[call_id, true]]);
@@ -207,7 +207,7 @@ describe("finding calls again", () => {
   test("one that nobody answered, too; by another process only by its numbers", async () => {
     const to = "+15559990006";
     await bench.post("/faults", { kind: "lose_callbacks", to });
-    const since = new Date();
+    const since = clock.now();
     const call_id = await dial(to);
     await over(to);
     expect((await carrier.fetch({ call_id, leg_id: null }))?.progress).toEqual([
@@ -215,7 +215,7 @@ describe("finding calls again", () => {
     ]);
     const other = adapter(bench.carrier.url);
     expect(await other.fetch({ call_id, leg_id: null })).toBeNull();
-    const found = await other.find({ call_ref: REF, to, from: "+15005550006", since, until: new Date() });
+    const found = await other.find({ call_ref: REF, to, from: "+15005550006", since, until: clock.now() });
     expect(found).toEqual([expect.objectContaining({ live: false })]);
     expect(await other.fetch({ call_id: found[0]?.call_id ?? "", leg_id: null })).toMatchObject({ live: false });
   });
@@ -228,8 +228,8 @@ describe("finding calls again", () => {
       call_ref: REF,
       to,
       from: "+15005550006",
-      since: new Date(Date.now() - 5000),
-      until: new Date(),
+      since: new Date(clock.now().getTime() - 5000),
+      until: clock.now(),
     };
     expect(await carrier.find(sought)).toHaveLength(1);
     expect(await carrier.find({ ...sought, to: "+1555999010" })).toEqual([]); // Plivo filters by the beginning of a number

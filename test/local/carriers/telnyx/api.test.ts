@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { telnyxCarrier } from "../../../../services/dialer/carriers/telnyx/carrier.ts";
-import { until } from "../fixtures/agent.ts";
+import { clock, until } from "../fixtures/agent.ts";
 import { CONNECTION, FROM, KEY, startTelnyxBench, type TelnyxBench } from "../fixtures/telnyx-agent.ts";
 
 let bench: TelnyxBench;
@@ -97,7 +97,7 @@ describe("the API's door", () => {
     });
     expect(ofLeg.data).toHaveLength(1);
     expect(
-      (await bench.sdk.callEvents.list({ filter: { to, occurred_at: { gt: new Date().toISOString() } } })).data,
+      (await bench.sdk.callEvents.list({ filter: { to, occurred_at: { gt: clock.now().toISOString() } } })).data,
     ).toEqual([]);
     for (const id of ids) await hangUp(id);
     expect((await bench.sdk.calls.retrieveStatus(ids[0] ?? "")).data).toMatchObject({

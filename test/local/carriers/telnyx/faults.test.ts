@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { telnyxCarrier } from "../../../../services/dialer/carriers/telnyx/carrier.ts";
+import { clock } from "../fixtures/agent.ts";
 import { CONNECTION, FROM, KEY, startTelnyxBench, type TelnyxBench, type Told } from "../fixtures/telnyx-agent.ts";
 
 let bench: TelnyxBench;
@@ -64,7 +65,7 @@ describe("faults", () => {
       public_http_url: "http://x",
       public_ws_url: "ws://x",
     });
-    expect(await carrier.find({ call_ref: REF, to, from: FROM, since: new Date(), until: new Date() })).toEqual([
+    expect(await carrier.find({ call_ref: REF, to, from: FROM, since: clock.now(), until: clock.now() })).toEqual([
       { call_id: id, created_at: null, live: true, progress: [], cost: null },
     ]);
     await carrier.hangUp({ call_id: id, leg_id: null }, false);
@@ -100,7 +101,13 @@ describe("faults", () => {
         }
         expect(
           (
-            await carrier.find({ call_ref: REF, to: "+14155550105", from: FROM, since: new Date(0), until: new Date() })
+            await carrier.find({
+              call_ref: REF,
+              to: "+14155550105",
+              from: FROM,
+              since: new Date(0),
+              until: clock.now(),
+            })
           ).map((c) => c.call_id),
         ).toEqual([done]);
       } finally {

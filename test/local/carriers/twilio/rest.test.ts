@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { account, FROM, orderAgent, sdk, startBench, until, type Bench } from "../fixtures/agent.ts";
+import { account, clock, FROM, orderAgent, sdk, startBench, until, type Bench } from "../fixtures/agent.ts";
 
 let bench: Bench;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ const answered = (sid: string): Promise<unknown> =>
 
 test("create gives Twilio's record, fetch follows it to its end and its price", async () => {
   const created = await bench.client.calls.create({ to: "+15551110001", from: FROM, twiml });
-  const asked_ms = Date.now();
+  const asked_ms = clock.now().getTime();
   expect(created.sid).toMatch(/^CA[0-9a-f]{32}$/);
   expect(created).toMatchObject({
     status: "queued",
@@ -30,7 +30,7 @@ test("create gives Twilio's record, fetch follows it to its end and its price", 
   expect(created.dateCreated).toBeInstanceOf(Date);
   const created_ms = created.dateCreated.getTime(); // in whole seconds
   expect(created_ms).toBeGreaterThan(asked_ms - 1_000);
-  expect(created_ms).toBeLessThanOrEqual(Date.now());
+  expect(created_ms).toBeLessThanOrEqual(clock.now().getTime());
   await answered(created.sid);
   const updated = await bench.client.calls(created.sid).update({ status: "completed" });
   expect(updated.status).toBe("completed");
@@ -133,7 +133,7 @@ test("a wrong token is 401 with code 20003, an unknown call or another account's
 
 test("list filters by number, status and start time, and pages through everything once", async () => {
   const to = "+15552220006"; // busy: ends at once
-  const before = new Date(Date.now() - 2_000);
+  const before = new Date(clock.now().getTime() - 2_000);
   const placed: string[] = [];
   for (let n = 0; n < 7; n += 1) placed.push((await bench.client.calls.create({ to, from: FROM, twiml })).sid);
   await Promise.all(placed.map((sid) => bench.ended(sid)));
@@ -144,7 +144,7 @@ test("list filters by number, status and start time, and pages through everythin
   expect(await sidsOf({ to, pageSize: 2, limit: 5 })).toEqual(newestFirst.slice(0, 5));
   expect(await sidsOf({ to, status: "busy", startTimeAfter: before })).toEqual(newestFirst);
   expect(await sidsOf({ to, startTimeBefore: before })).toEqual([]);
-  expect(await sidsOf({ to, startTime: new Date() })).toEqual(newestFirst);
+  expect(await sidsOf({ to, startTime: clock.now() })).toEqual(newestFirst);
   expect(await sidsOf({ to, status: "completed" })).toEqual([]);
   expect(await sidsOf({ to, from: "+15005550009" })).toEqual([]);
 });
