@@ -9,8 +9,7 @@ import { systemClock } from "../../../shared/time/clock.ts";
 import { provideDeps } from "../../../shared/process/process-deps.ts";
 import { randomIds } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/process/log.ts";
-import { BusValidator } from "../../../shared/bus/bus-validator.ts";
-import { asAdmin, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
+import { brokerOptions, asAdmin, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 import { configurationRecord } from "../fixtures/configuration-record.ts";
 
 const T = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
@@ -82,15 +81,8 @@ beforeAll(async () => {
     ],
   });
   // the other replica: a process of its own as far as the bus knows, with the same database
-  second = new ServiceBroker({
-    namespace: stage.broker.namespace,
-    nodeID: "replica-2",
-    transporter: "Fake",
-    validator: new BusValidator(),
-    logger: false,
-    requestTimeout: 10_000,
-    registry: { preferLocal: false },
-  });
+  const options = brokerOptions({ url: "Fake", namespace: stage.broker.namespace }, "replica-2");
+  second = new ServiceBroker({ ...options, registry: { ...options.registry, preferLocal: false } });
   provideDeps(second, {
     env: stage.env,
     clock: systemClock,

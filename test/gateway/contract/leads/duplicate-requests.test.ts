@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { brokerOptions } from "../../../../local/harness/stage.ts";
 import { MongoClient, type Db } from "mongodb";
 import { ServiceBroker } from "moleculer";
 import config from "../../../../services/config/config.service.ts";
 import leads from "../../../../services/leads/leads.service.ts";
-import { BusValidator } from "../../../../shared/bus/bus-validator.ts";
 import { randomIds } from "../../../../shared/ids.ts";
 import { rootLog } from "../../../../shared/process/log.ts";
 import { provideDeps } from "../../../../shared/process/process-deps.ts";
@@ -20,14 +20,7 @@ beforeAll(async () => {
     "blacklist.check": ({ pairs }) => ({ listed: (pairs as object[]).map(() => false) }),
   }); // prettier-ignore
   const { stage } = http;
-  second = new ServiceBroker({
-    namespace: stage.broker.namespace,
-    nodeID: "leads-2",
-    transporter: "Fake",
-    validator: new BusValidator(),
-    logger: false,
-    requestTimeout: 10_000,
-  });
+  second = new ServiceBroker(brokerOptions({ url: "Fake", namespace: stage.broker.namespace }, "leads-2"));
   provideDeps(second, { env: stage.env, clock: systemClock, ids: randomIds, log: rootLog(stage.env), random: Math.random }); // prettier-ignore
   second.createService(leads);
   await second.start();
