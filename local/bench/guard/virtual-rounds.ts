@@ -15,7 +15,8 @@ const ROUNDS = 8;
 /** What the simulation of one tree says. */
 interface Counted {
   costs: Costs;
-  processor_ms: number[];
+  /** Absent: the tree's simulation is older than these times. */
+  processor_ms?: number[];
 }
 
 async function count(root: string, rounds: number): Promise<Counted> {
@@ -34,7 +35,7 @@ export async function virtualRounds(theirs: string): Promise<TimedRounds> {
   const pairs: TimedRounds["pairs"] = [];
   for (let world = 0; world < WORLDS && existsSync(join(theirs, COUNTING)); world++) {
     const [a, b] = await Promise.all([count(ROOT, ROUNDS), count(theirs, ROUNDS)]);
-    for (const [i, ms] of a.processor_ms.entries()) {
+    for (const [i, ms] of (a.processor_ms ?? []).entries()) {
       const other = b.processor_ms?.[i];
       if (other !== undefined) pairs.push({ ours: { ms }, theirs: { ms: other }, world });
     }
