@@ -36,8 +36,16 @@ const matchAt = (pattern: RegExp, text: string, at: number): string | null => {
   return pattern.exec(text)?.[0] ?? null;
 };
 
-/** Takes comments and quoted text out of TypeScript, keeping every offset. Code inside `${}` stays code. */
+const known = new Map<string, Code>();
+
+/** Takes comments and quoted text out of TypeScript, keeping every offset. Code inside `${}` stays code. A text that was asked for before is not read again. */
 export function codeOf(text: string): Code {
+  let code = known.get(text);
+  if (code === undefined) known.set(text, (code = withoutComments(text)));
+  return code;
+}
+
+function withoutComments(text: string): Code {
   let code = "";
   let bare = "";
   const keep = (piece: string, blanked = piece): void => {

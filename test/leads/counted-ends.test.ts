@@ -16,6 +16,7 @@ import { openStore } from "../../shared/database/mongo.ts";
 import { freshDatabase } from "../../local/harness/stage.ts";
 import { leadInput, M, R, resolvedTemplate } from "../fixtures/leads-stage.ts";
 import { virtualClock, type VirtualClock } from "../fixtures/virtual-clock.ts";
+import { played } from "../fixtures/long-form.ts";
 
 /** Leads that end by their age are counted exactly once, wherever a process dies, and whoever goes on meanwhile. */
 const DAY_MS = 86_400_000;
@@ -139,7 +140,7 @@ test.each(["before", "behind"] as const)(
   async (when) => {
     const before = await figures();
     let alive = false;
-    for (let n = 1; !alive; n++) {
+    for (let n = 1; !alive; n += played(4, 1)) {
       let writes = 0;
       const dying = processOf(async (_, write) => {
         writes += 1;

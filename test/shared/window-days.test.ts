@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { LOOK_AHEAD_DAYS, shutBy, wallDay, windowState, type CallingWindow } from "../../shared/calling-window.ts";
+import { played } from "../fixtures/long-form.ts";
 
 /** The days of a calling window: weekdays and holidays, on the calendar of the window's zone. */
 
@@ -118,6 +119,6 @@ test("the next instant that is open, or shut, is the one of a minute-by-minute o
         if (edge !== null) expect(isOpen(edge)).toBe(!state.open);
       },
     ),
-    { numRuns: 200 },
+    { numRuns: played(50, 200) },
   );
 }, 120_000);

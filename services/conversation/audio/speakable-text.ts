@@ -4,6 +4,7 @@ const EMOJI =
 
 /** Replacements of markup, in this order. Every pattern is bounded, so that no text takes long. */
 const RULES: readonly (readonly [RegExp, string])[] = [
+  [/[ \t]+/g, " "], // first: no rule below meets two in a row
   [/!?\[([^\][]{0,300})\]\([^()\s]{0,500}(?:\s"[^"]{0,100}")?\)/g, "$1"], // links and images: their text
   [/^[ \t]*`{3,}[\w-]{0,20}[ \t]*$/gm, " "], // code fences
   [/^[ \t]*(?:[-*_][ \t]{0,2}){3,}$/gm, " "], // horizontal rules
@@ -15,7 +16,6 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   [/[`|]|\*{2,}|~{2,}|_{2,}/g, " "],
   [/(?<=\S)\*|\*(?![\s.,;:!?]|$)/g, ""], // the DTMF digit * stands alone and stays
   [/(?<![\p{L}\p{N}])_(?=\S)|(?<=\S)_(?![\p{L}\p{N}])/gu, ""], // emphasis; names_like_this stay
-  [/\s+([.,;!?…।。])(?=\s|$)/g, "$1"], // blanks left by markup
 ];
 const SAYS_SOMETHING = /[\p{L}\p{N}\p{Sc}*#%&@+]/u;
 
@@ -23,6 +23,7 @@ const SAYS_SOMETHING = /[\p{L}\p{N}\p{Sc}*#%&@+]/u;
 export function speakable(text: string): string {
   const plain = RULES.reduce((rest, [pattern, by]) => rest.replace(pattern, by), text.replace(EMOJI, ""))
     .replace(/\s+/g, " ")
+    .replace(/ ([.,;!?…।。])(?= |$)/g, "$1") // blanks left by markup
     .trim();
   return SAYS_SOMETHING.test(plain) ? plain : "";
 }

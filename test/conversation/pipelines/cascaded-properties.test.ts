@@ -3,6 +3,7 @@ import { coughPcm } from "../../../local/speech/noises.ts";
 import { encodeSpeech } from "../../../local/speech/modem.ts";
 import { audioCall } from "../fixtures/audio-call.ts";
 import { testFlow } from "../../fixtures/flow-template.ts";
+import { played } from "../../fixtures/long-form.ts";
 
 /** No two answers of a script begin alike: speech that was cut is known by its words, and of two equal texts nobody could say which was heard. */
 const BEGINNINGS = ["Well", "Now", "Right", "Good", "Fine", "Sure", "Yes", "Hm"];
@@ -85,7 +86,7 @@ describe("whatever a caller does, and however slow the models are", () => {
           expect(c.state().ended_by).toBe("customer");
         },
       ),
-      { numRuns: 25 },
+      { numRuns: played(8, 25) },
     );
   });
 
@@ -98,7 +99,7 @@ describe("whatever a caller does, and however slow the models are", () => {
         expect(told).toBeLessThanOrEqual(said);
         expect(c.told.filter((e) => e.type === "stopped")).toHaveLength(1);
       }),
-      { numRuns: 20 },
+      { numRuns: played(8, 20) },
     );
   });
 

@@ -52,12 +52,12 @@ describe("the OpenAPI document", () => {
   test("every reference leads somewhere, and every schema compiles", () => {
     for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g))
       expect(document.components.schemas).toHaveProperty(String(name));
-    for (const schema of Object.values(document.components.schemas)) {
-      const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
-      ajv.addVocabulary(["x-maxBytes", "components"]);
-      formats.default(ajv);
-      expect(() => ajv.compile({ ...schema, components: document.components })).not.toThrow();
-    }
+    const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
+    ajv.addVocabulary(["x-maxBytes", "components"]);
+    formats.default(ajv);
+    ajv.addSchema({ $id: "api", components: document.components });
+    for (const name of Object.keys(document.components.schemas))
+      expect(() => ajv.compile({ $ref: `api#/components/schemas/${name}` })).not.toThrow();
   });
 
   test("every operation may be refused for what it is given: an id that is too long, a query that it does not know", () => {

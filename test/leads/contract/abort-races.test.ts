@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { asMerchant } from "../../../local/harness/stage.ts";
-import { IS_LONG_FORM } from "../../fixtures/long-form.ts";
+import { IS_LONG_FORM, played } from "../../fixtures/long-form.ts";
 import { leadsStage, M, R, TEMPLATE, type LeadsStage } from "../../fixtures/leads-stage.ts";
 
-const ROUNDS = IS_LONG_FORM ? 50 : 12;
+const ROUNDS = IS_LONG_FORM ? 50 : played(4, 12);
 const LEADS = 200;
 const by = asMerchant(R, M);
 const PLAN = {

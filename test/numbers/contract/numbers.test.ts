@@ -2,6 +2,7 @@ import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { codeOf } from "../../../shared/errors.ts";
 import { asAdmin, asMerchant, asReseller, asUser, until } from "../../../local/harness/stage.ts";
 import { GB, releaseOne, reserveOne, setNumbersStage, tenant, US } from "../fixtures/numbers-service.ts";
+import { played } from "../../fixtures/long-form.ts";
 
 const at = setNumbersStage();
 
@@ -196,7 +197,7 @@ describe("reserve", () => {
     let held = 0;
     let most = 0;
     await Promise.all(
-      Array.from({ length: 24 }, async (_, i) => {
+      Array.from({ length: played(8, 24) }, async (_, i) => {
         for (let turn = 0; turn < 3; turn++) {
           if (!(await reserve(r, `${r}-${i}-${turn}`))) continue;
           most = Math.max(most, ++held);

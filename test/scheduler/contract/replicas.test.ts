@@ -11,9 +11,10 @@ import { randomIds } from "../../../shared/ids.ts";
 import { rootLog } from "../../../shared/process/log.ts";
 import { brokerOptions, asAdmin, setStage, standIn, until, type Stage } from "../../../local/harness/stage.ts";
 import { configurationRecord } from "../fixtures/configuration-record.ts";
+import { played } from "../../fixtures/long-form.ts";
 
 const T = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
-const LEADS = 500;
+const LEADS = played(200, 500);
 const LINES = 1500;
 const BATCH = 50;
 const orders: ParamsOf<"dialer.dialMany">["orders"] = [];

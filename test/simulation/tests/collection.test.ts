@@ -5,9 +5,10 @@ import type { Filter } from "../collection/match.ts";
 import { seeded, type Random } from "../engine/random.ts";
 import type { Update } from "../collection/update.ts";
 import type { Doc } from "../collection/values.ts";
+import { played } from "../../fixtures/long-form.ts";
 
 /** Moves that are compared, and documents that they are made on. */
-const MOVES = 1500;
+const MOVES = played(400, 1500);
 const DOCS = 8;
 const AGO = new Date("2020-01-01T00:00:00Z");
 const FAR = new Date("2040-01-01T00:00:00Z");

@@ -3,6 +3,7 @@ import type { Collection, Document, Filter, Sort } from "mongodb";
 import { MongoClient } from "mongodb";
 import { startStore } from "../../../../local/store/server.ts";
 import type { RunningStore } from "../../../../local/store/server.ts";
+import { played } from "../../../fixtures/long-form.ts";
 
 /** What an index finds must be what looking at every document finds: random documents, filters and sorts, with and without indexes. */
 let store: RunningStore;
@@ -107,7 +108,7 @@ test("flat documents", async () => {
         await check(client.db("fuzz").collection("flat"), docs, queries);
       },
     ),
-    { numRuns: 25 },
+    { numRuns: played(8, 25) },
   );
 }, 60_000);
 
@@ -126,6 +127,6 @@ test("documents with arrays", async () => {
         await check(client.db("fuzz").collection("arrays"), docs, queries);
       },
     ),
-    { numRuns: 25 },
+    { numRuns: played(8, 25) },
   );
 }, 60_000);

@@ -10,6 +10,7 @@ import { compileFilter } from "../../../../local/store/query/matcher.ts";
 import { outOfBounds } from "../../../../local/store/planner/skip-scan.ts";
 import type { Doc } from "../../../../local/store/bson/values.ts";
 import { storeUnderTest, type StoreUnderTest } from "../fixtures/store-under-test.ts";
+import { played } from "../../../fixtures/long-form.ts";
 
 let t: StoreUnderTest;
 beforeAll(async () => {
@@ -164,7 +165,7 @@ test("random rows, ranges behind ranges, lists and equalities: the same as witho
         await c.drop();
       },
     ),
-    { numRuns: 25 },
+    { numRuns: played(8, 25) },
   );
 }, 60_000);
 
@@ -189,6 +190,6 @@ test("arrays anywhere: nothing is stepped over, nothing is lost", async () => {
       }
       await c.drop();
     }),
-    { numRuns: 30 },
+    { numRuns: played(10, 30) },
   );
 }, 60_000);
