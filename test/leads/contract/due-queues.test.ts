@@ -8,6 +8,7 @@ import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import { NEVER_AGES } from "../../../services/leads/rules/faults.ts";
 import { freshDatabase, until as eventually } from "../../../local/harness/stage.ts";
 import { leadsStage, M, QUEUE, R, TEMPLATE, type LeadsStage } from "../../fixtures/leads-stage.ts";
+import { played } from "../../fixtures/long-form.ts";
 import { needing } from "../../fixtures/database-abilities.ts";
 
 let at: LeadsStage;
@@ -193,7 +194,7 @@ needing("plans", () => {
     test("a backlog that is parked for later costs nothing: 20 queues, 5,000 leads to come and 3 that are due", async () => {
       const queues = Array.from({ length: 20 }, () => randomUUID());
       const t = at.clock.now().getTime();
-      const parked = Array.from({ length: 5000 }, (_, i) => ({
+      const parked = Array.from({ length: played(1000, 5000) }, (_, i) => ({
         queue: queues[i % 20]!,
         due_at: new Date(t + 3_600_000 + i),
       }));
@@ -211,7 +212,7 @@ needing("plans", () => {
     test("expiry costs nothing for leads that don't expire: 20 templates, 5,000 young or parked leads and 3 that are old", async () => {
       const templates = Array.from({ length: 20 }, () => randomUUID()).sort();
       const t = at.clock.now().getTime();
-      const others = Array.from({ length: 5000 }, (_, i) => ({
+      const others = Array.from({ length: played(1000, 5000) }, (_, i) => ({
         template_id: templates[i % 20]!,
         expiry_from: i % 2 === 0 ? new Date(t) : NEVER_AGES,
       }));
