@@ -176,11 +176,11 @@ describe("changing", () => {
 
   test("another's user is not found; no user raises its own role", async () => {
     const made = await create({ reseller_id: "r4" });
-    for (const work of [update(made.id, { is_active: false }, asReseller("r3")), remove(made.id, asReseller("r3"))])
-      await expect(work).rejects.toEqual(failure("USER_NOT_FOUND"));
+    await expect(update(made.id, { is_active: false }, asReseller("r3"))).rejects.toEqual(failure("USER_NOT_FOUND"));
+    await expect(remove(made.id, asReseller("r3"))).rejects.toEqual(failure("USER_NOT_FOUND"));
     const root = (await stage.bus.call("auth.listUsers", { by: asAdmin, role: "admin" })).users[0]!;
-    for (const work of [update(root.id, { password: PASSWORD }, asReseller("r3")), remove(root.id, asReseller("r3"))])
-      await expect(work).rejects.toEqual(failure("USER_NOT_FOUND"));
+    await expect(update(root.id, { password: PASSWORD }, asReseller("r3"))).rejects.toEqual(failure("USER_NOT_FOUND"));
+    await expect(remove(root.id, asReseller("r3"))).rejects.toEqual(failure("USER_NOT_FOUND"));
     await expect(
       update(
         made.id,
