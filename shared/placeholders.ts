@@ -1,5 +1,7 @@
 /** `{{name}}` is a variable, `{{secrets.name}}` a secret of the client. */
 const PLACEHOLDER = /\{\{\s*(secrets\.)?([A-Za-z][A-Za-z0-9_]*)\s*\}\}/g;
+/** The variables of a text, each with its name. */
+export const PLACEHOLDER_NAMES = /\{\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}/g;
 const MAX_VALUE_CHARS = 2000;
 
 /** Values by name; the first source that has the name wins. Inherited properties never count. */

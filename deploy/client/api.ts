@@ -3362,7 +3362,7 @@ export interface components {
              * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
-            /** @description What a save refuses now, in a template that was saved before: it goes on working as it did. Absent: nothing. */
+            /** @description What a save refuses now, in a template that was saved before and goes on working as it did, and what will not work with its configuration. Absent: nothing. */
             readonly warnings?: readonly {
                 /**
                  * @description Where.
@@ -3938,6 +3938,19 @@ export interface components {
              * @example 2026-11-21T09:30:00.000Z
              */
             readonly updated_at: string;
+            /** @description What will not work in calls with its template, though each is valid. Absent: nothing. */
+            readonly warnings?: readonly {
+                /**
+                 * @description Where.
+                 * @example payload.customer_mobile_number
+                 */
+                readonly path: string;
+                /**
+                 * @description What is wrong with it.
+                 * @example is required
+                 */
+                readonly message: string;
+            }[];
         };
         readonly ConfigListConfigurationsResponse: {
             /**
@@ -4205,6 +4218,19 @@ export interface components {
              * @example 2026-11-21T09:30:00.000Z
              */
             readonly created_at: string;
+            /** @description What its pages must know, told when it is made. Absent: nothing. */
+            readonly warnings?: readonly {
+                /**
+                 * @description Where.
+                 * @example payload.customer_mobile_number
+                 */
+                readonly path: string;
+                /**
+                 * @description What is wrong with it.
+                 * @example is required
+                 */
+                readonly message: string;
+            }[];
         };
         readonly ConfigListDoorsResponse: {
             /**
@@ -5050,6 +5076,19 @@ export interface components {
             readonly summary: string;
             /** @description Every gate, in the order in which they are judged. */
             readonly gates: readonly components["schemas"]["GateVerdict"][];
+            /** @description What will not work in its call, by its template and configuration. Absent: nothing is known. */
+            readonly warnings?: readonly {
+                /**
+                 * @description Where.
+                 * @example payload.customer_mobile_number
+                 */
+                readonly path: string;
+                /**
+                 * @description What is wrong with it.
+                 * @example is required
+                 */
+                readonly message: string;
+            }[];
         };
         /**
          * @description Where a delivery stands.

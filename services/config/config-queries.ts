@@ -7,7 +7,8 @@ import { readPage } from "../../shared/page.ts";
 import { configurationNotFound } from "./configurations/configuration-changes.ts";
 import type { ConfigurationDoc } from "./configurations/configurations.model.ts";
 import type { ConfigurationsRepository } from "./configurations/configurations.repository.ts";
-import type { CallPlans } from "./plans/call-plans.ts";
+import { settingsOf, type CallPlans } from "./plans/call-plans.ts";
+import { templateMisfits, withWarnings } from "./rules/configuration-fit.ts";
 import { masked } from "./rules/request-secrets.ts";
 import { templateWarnings } from "./rules/template-validation.ts";
 import { templateNotFound } from "./templates/template-changes.ts";
@@ -32,20 +33,34 @@ const templateFor = (by: By, record: TemplateRecord): TemplateRecord =>
       }
     : record;
 
-/** A configuration as it is shown. CONFIGURATION_NOT_FOUND for none, or one whose template is gone. */
+/** A configuration as it is shown, with what will not work with its template. CONFIGURATION_NOT_FOUND for none, or one whose template is gone. */
 export async function shownConfiguration(
   by: By,
   plans: CallPlans,
   doc: ConfigurationDoc | null,
 ): Promise<ConfigurationRecord> {
-  const [record] = await plans.records(doc ? [doc] : []);
+  const [record] = await plans.shown(doc ? [doc] : []);
   return record ? configurationFor(by, record) : configurationNotFound();
 }
 
-/** A template as it is shown: with what a save would refuse now, where it was saved before. */
-export function shownTemplate(record: TemplateRecord): TemplateRecord {
-  const warnings = templateWarnings(record);
-  return warnings.length === 0 ? record : { ...record, warnings };
+/** A template as it is shown: with what a save would refuse now, where it was saved before, and what will not work with its configuration. */
+export async function shownTemplate(
+  configurations: Pick<ConfigurationsRepository, "ofTemplates">,
+  record: TemplateRecord,
+): Promise<TemplateRecord> {
+  const [shown = record] = await shownTemplates(configurations, [record]);
+  return shown;
+}
+
+async function shownTemplates(
+  configurations: Pick<ConfigurationsRepository, "ofTemplates">,
+  records: readonly TemplateRecord[],
+): Promise<TemplateRecord[]> {
+  const docs = await configurations.ofTemplates(records.map(({ id }) => id));
+  const settings = new Map(docs.map((doc) => [doc.template_id, settingsOf(doc)]));
+  return records.map((record) =>
+    withWarnings(record, [...templateWarnings(record), ...templateMisfits(record, settings.get(record.id) ?? null)]),
+  );
 }
 
 /** What people read of templates and configurations, each asker within its scope. */
@@ -62,17 +77,18 @@ export const configReads = (
       { limit, cursor },
       async (after, size) => {
         const heads = await templates.page(scopeOf(by), filter, after, size);
-        const records = new Map((await templates.current(heads)).map((r) => [r.id, r]));
+        const shown = await shownTemplates(configurations, await templates.current(heads));
+        const records = new Map(shown.map((r) => [r.id, r]));
         return heads.map(({ _id, created_at }) => ({ _id, created_at, record: records.get(_id) }));
       },
-      ({ record }) => record && templateFor(by, shownTemplate(record)),
+      ({ record }) => record && templateFor(by, record),
     );
     return { count: items.length, templates: items, next_cursor };
   },
   async getTemplate({ by, id }) {
     const head = (await templates.head(scopeOf(by), id)) ?? templateNotFound();
     const [record] = await templates.current([head]);
-    return record ? templateFor(by, shownTemplate(record)) : templateNotFound();
+    return record ? templateFor(by, await shownTemplate(configurations, record)) : templateNotFound();
   },
   async listVersions({ by, id, ...page }) {
     const head = (await templates.head(scopeOf(by), id)) ?? templateNotFound();
@@ -88,7 +104,7 @@ export const configReads = (
       { limit, cursor },
       async (after, size) => {
         const docs = await configurations.page(scopeOf(by), filter, after, size);
-        const records = new Map((await plans.records(docs)).map((r) => [r.id, r]));
+        const records = new Map((await plans.shown(docs)).map((r) => [r.id, r]));
         return docs.map(({ _id, created_at }) => ({ _id, created_at, record: records.get(_id) }));
       },
       ({ record }) => record && configurationFor(by, record),

@@ -62,8 +62,10 @@ export default service(
         ...clientSecrets(deps, templates, secrets, doors),
         ...doorChanges(deps, doors, { templates }),
         ...doorEntries(deps, doors, { templates, configurations, targets }),
-        createTemplate: (params, { bus }) => createTemplate(deps, stores, bus, params),
-        updateTemplate: async (params, { bus }) => shownTemplate(await changeTemplate(deps, stores, bus, params)),
+        createTemplate: async (params, { bus }) =>
+          shownTemplate(configurations, await createTemplate(deps, stores, bus, params)),
+        updateTemplate: async (params, { bus }) =>
+          shownTemplate(configurations, await changeTemplate(deps, stores, bus, params)),
         async deleteTemplate(params, { bus }) {
           await deleteTemplate(deps, { templates, configurations, doors }, bus, params);
           return {};
@@ -71,8 +73,12 @@ export default service(
         owns: async ({ reseller_id, merchant_id }) => ({
           any: await templates.any({ reseller_id, merchant_id: merchant_id ?? null }),
         }),
-        createConfiguration: (params, { bus }) =>
-          createConfiguration(deps, templates, { configurations, secrets }, bus, params),
+        createConfiguration: async (params, { bus }) =>
+          shownConfiguration(
+            params.by,
+            plans,
+            await createConfiguration(deps, templates, { configurations, secrets }, bus, params),
+          ),
         updateConfiguration: async (params, { bus }) =>
           shownConfiguration(
             params.by,

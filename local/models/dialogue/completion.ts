@@ -77,7 +77,25 @@ function dictated(messages: readonly Message[]): string | null {
   }
 }
 
-function decide(request: ChatRequest): Decision {
+const DATA = /^\[data\] (\{.*\})$/su;
+
+/** The messages as they are meant: what stands under a name in a message of data in the place of «name» elsewhere. */
+function withValues(messages: readonly Message[]): readonly Message[] {
+  const values = new Map<string, string>();
+  const others = messages.filter(({ role, text }) => {
+    const data = role === "user" ? DATA.exec(text)?.[1] : undefined;
+    if (data === undefined) return true;
+    for (const [name, value] of Object.entries(JSON.parse(data) as Record<string, unknown>))
+      values.set(name, String(value));
+    return false;
+  });
+  const filled = (text: string): string =>
+    text.replace(/«(\w+)»/gu, (whole, name: string) => values.get(name) ?? whole);
+  return others.map((message) => (isSystem(message) ? { ...message, text: filled(message.text) } : message));
+}
+
+function decide(asked: ChatRequest): Decision {
+  const request = { ...asked, messages: withValues(asked.messages) };
   const exactly = dictated(request.messages);
   if (exactly !== null) return { say: exactly };
   const evaluation = request.toolChoice === "none" ? null : evaluationTool(request.tools);

@@ -3,11 +3,13 @@ import { argumentsOf, CONVERSE, type Arguments } from "./arguments.ts";
 import { commandStatus, UsageError } from "../../../shared/process/command-line.ts";
 import { isFileError, errorMessage } from "./user-error.ts";
 import { runKeyboardConversation, type Keyboard } from "./keyboard-conversation.ts";
+import { simulatedNotice } from "../../models/languages.ts";
 import { openModel, type Model } from "./models.ts";
 import { play, type Played } from "./play-script.ts";
 import {
   isFolder,
   examplePayload,
+  type LoadedTemplate,
   readPayload,
   readScripts,
   readTemplate,
@@ -27,6 +29,11 @@ export interface CommandDeps {
 const MET = 0;
 const NOT_MET = 1;
 
+function sayLanguage({ model }: Arguments, { name, template }: LoadedTemplate, say: (line: string) => void): void {
+  const notice = model.kind === "simulator" ? simulatedNotice(name, template.language) : null;
+  if (notice !== null) say(notice);
+}
+
 async function playAll(asked: Arguments, model: Model, print: (line: string) => void): Promise<number> {
   const say = asked.json ? (): void => undefined : print;
   // every file is read before the first conversation begins
@@ -35,6 +42,7 @@ async function playAll(asked: Arguments, model: Model, print: (line: string) => 
   const played: Played[] = [];
   for (const { named, ready } of scripts) {
     say(heading(titleOf(named), ready.name));
+    sayLanguage(asked, ready, say);
     const one = await play(named, ready, model, (line) => say(lineText(line)));
     for (const row of table(one.checks)) say(row);
     say("");
@@ -54,6 +62,7 @@ async function atKeyboard(asked: Arguments, template: string, model: Model, keyb
     ready,
     payload,
   );
+  sayLanguage(asked, ready, keyboard.print);
   if (asked.payload === null) keyboard.print(`payload (made up; --payload gives your own): ${JSON.stringify(payload)}`);
   const trace = await runKeyboardConversation(ready, payload, model, keyboard);
   if (asked.trace !== null) writeFileSync(asked.trace, `${JSON.stringify(trace, null, 1)}\n`);

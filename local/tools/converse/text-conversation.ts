@@ -206,7 +206,10 @@ export class TextConversation {
       }
       case "transfer": {
         const works = this.#world.transfers();
-        told({ who: "talk", text: `transfers to ${effect.to}: ${works ? "it works" : "it fails"}` });
+        // the configuration, which a template in a file does not have, says which numbers of variables may be called
+        const where =
+          effect.from_variable === true ? " where the configuration's transfer_numbers has this number" : "";
+        told({ who: "talk", text: `transfers to ${effect.to}: ${works ? `it works${where}` : "it fails"}` });
         this.#queue.push(
           works
             ? { type: "transfer_done", call_id: effect.call_id }

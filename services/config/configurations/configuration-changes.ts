@@ -1,6 +1,6 @@
 import { recordAudit } from "../../../shared/audit.ts";
 import type { Bus, ParamsOf, ServiceDeps } from "../../../shared/bus/bus.ts";
-import type { ConfigurationPatch, ConfigurationRecord } from "../../../shared/contracts/records/configuration.ts";
+import type { ConfigurationPatch } from "../../../shared/contracts/records/configuration.ts";
 import { scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { againstOthers } from "../../../shared/database/write-batches.ts";
 import { fail } from "../../../shared/errors.ts";
@@ -16,7 +16,6 @@ import { settingsOf } from "../plans/call-plans.ts";
 import { unknownSecrets } from "../secrets/client-secrets.ts";
 import type { ClientSecretsRepository } from "../secrets/client-secrets.repository.ts";
 import { mayWrite, toChange, type Owner } from "../tenancy.ts";
-import { effective } from "../rules/effective-configuration.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
 
 /** What configurations are written to, and the secrets that they may use. */
@@ -66,7 +65,7 @@ export async function createConfiguration(
   { configurations, secrets }: ConfigurationStores,
   bus: Bus,
   { by, configuration }: ParamsOf<"config.createConfiguration">,
-): Promise<ConfigurationRecord> {
+): Promise<ConfigurationDoc> {
   mayWrite(by);
   const { template_id, ...settings } = configuration;
   const template =
@@ -94,7 +93,7 @@ export async function createConfiguration(
       "This template already has a configuration, and a template has at most one; change that one instead.",
     );
   await announceChange(deps, bus, by, "configuration.created", doc, { fields: Object.keys(settings) });
-  return effective(doc, kept, template.name, deps.env.DEFAULT_TIMEZONE);
+  return doc;
 }
 
 const docToChange = (configurations: ConfigurationsRepository, by: By, id: string): Promise<ConfigurationDoc> =>

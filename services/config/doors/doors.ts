@@ -9,6 +9,7 @@ import type { ConfigurationsRepository } from "../configurations/configurations.
 import { settingsOf } from "../plans/call-plans.ts";
 import type { PushTargets } from "../push/push-targets.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
+import { websiteMisfits, withWarnings } from "../rules/configuration-fit.ts";
 import { mayOwn, mayWrite, requireOwner } from "../tenancy.ts";
 import { toDoor, type DoorDoc } from "./doors.model.ts";
 import type { DoorsRepository, DoorWindow } from "./doors.repository.ts";
@@ -111,7 +112,9 @@ export function doorChanges(
         fail("RESOURCE_IN_USE", `There are ${MAX_DOORS_OF_OWNER} doors already; withdraw some that you do not use.`);
       await doors.insert(door);
       await audited(bus, params.by, "door.made", door);
-      return toDoor(door);
+      const [head] = await templates.heads([door.template_id]);
+      const [content] = await templates.current(head ? [head] : []);
+      return withWarnings(toDoor(door), content ? websiteMisfits(content) : []);
     },
     async listDoors({ by, limit, cursor, template_id, ...owner }) {
       const filter = { ...owner, ...(template_id === undefined ? {} : { template_id: template_id.toLowerCase() }) };

@@ -6,6 +6,7 @@ import { sha256 } from "../../../shared/ids.ts";
 import type { ConfigurationDoc, Settings } from "../configurations/configurations.model.ts";
 import type { ConfigurationsRepository, ConfigurationStamp } from "../configurations/configurations.repository.ts";
 import { overridden } from "../rules/configuration-override.ts";
+import { configurationMisfits, withWarnings } from "../rules/configuration-fit.ts";
 import { effective } from "../rules/effective-configuration.ts";
 import type { TemplateDoc } from "../templates/templates.model.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
@@ -26,8 +27,10 @@ export interface CallPlans {
   changedPlans(template_ids: readonly string[], known: readonly KnownPlan[]): Promise<ResultOf<"config.plans">>;
   /** The configuration of a template with an override merged over it; null where it has none. */
   overridden(template_id: string, override: Readonly<Record<string, unknown>>): Promise<ConfigurationRecord | null>;
-  /** Configurations as they are shown, with the names of their templates. */
+  /** Configurations in full, with the names of their templates. */
   records(docs: readonly ConfigurationDoc[]): Promise<ConfigurationRecord[]>;
+  /** The same as people read them: with what will not work with their templates. */
+  shown(docs: readonly ConfigurationDoc[]): Promise<ConfigurationRecord[]>;
 }
 
 const planOf = (t: TemplateDoc, configuration: ConfigurationRecord | null): Plan => ({
@@ -65,6 +68,13 @@ export function callPlans(
 ): CallPlans {
   const inFull = (d: ConfigurationDoc, t: TemplateDoc): ConfigurationRecord =>
     effective(d, settingsOf(d), t.name, default_timezone);
+  const recordsOf = (docs: readonly ConfigurationDoc[], heads: readonly TemplateDoc[]): ConfigurationRecord[] => {
+    const head = new Map(heads.map((t) => [t._id, t]));
+    return docs.flatMap((d) => {
+      const t = head.get(d.template_id);
+      return t ? [inFull(d, t)] : [];
+    });
+  };
   /** The plans of these ids in their order, each with its stamp; two queries however many there are. */
   const stamped = async (ids: readonly string[]): Promise<{ plan: Plan; stamp: string }[]> => {
     const [heads, docs] = await Promise.all([templates.heads(ids), configurations.ofTemplates(ids)]);
@@ -110,10 +120,14 @@ export function callPlans(
     },
     async records(docs) {
       const heads = await templates.heads([...new Set(docs.map((d) => d.template_id))]);
-      const head = new Map(heads.map((t) => [t._id, t]));
-      return docs.flatMap((d) => {
-        const t = head.get(d.template_id);
-        return t ? [inFull(d, t)] : [];
+      return recordsOf(docs, heads);
+    },
+    async shown(docs) {
+      const heads = await templates.heads([...new Set(docs.map((d) => d.template_id))]);
+      const content = new Map((await templates.current(heads)).map((t) => [t.id, t]));
+      return recordsOf(docs, heads).map((record) => {
+        const written = content.get(record.template_id);
+        return written ? withWarnings(record, configurationMisfits(written, record)) : record;
       });
     },
   };

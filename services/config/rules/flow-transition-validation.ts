@@ -2,6 +2,7 @@ import type { Condition, FlowNode, Transition } from "../../../shared/contracts/
 import type { TemplateInput } from "../../../shared/contracts/records/template.ts";
 import type { ValidationIssue } from "../../../shared/errors.ts";
 import { patternIssue, patternsIssue } from "./pattern-validation.ts";
+import { literalIssue } from "./template-variables.ts";
 
 /** What is wrong with the rules of nodes and with their DTMF collections. Pure. */
 
@@ -12,9 +13,18 @@ const pattern = (text: string | undefined, path: string): ValidationIssue[] => {
   return message === null ? [] : [{ path, message }];
 };
 
+const literalIssues = (when: Condition, path: string): ValidationIssue[] => [
+  ...literalIssue(when.equals, `${path}.equals`),
+  ...(when.one_of ?? []).flatMap((value, i) => literalIssue(value, `${path}.one_of.${i}`)),
+];
+
 function conditionIssues(when: Condition, path: string): ValidationIssue[] {
   const tests = TESTS.filter((test) => when[test] !== undefined);
-  const issues = [...pattern(when.matches, `${path}.matches`), ...pattern(when.digits, `${path}.digits`)];
+  const issues = [
+    ...literalIssues(when, path),
+    ...pattern(when.matches, `${path}.matches`),
+    ...pattern(when.digits, `${path}.digits`),
+  ];
   if (when.digits !== undefined)
     return when.variable === undefined && tests.length === 0
       ? issues
@@ -82,6 +92,12 @@ function wishKeyIssues(node: FlowNode, path: string, key: string | undefined): V
 /** Whether a node leads on by itself, so that it needs no words. */
 export const leadsOn = (node: FlowNode): boolean =>
   node.transitions?.at(-1)?.when === undefined && node.transitions?.at(-1)?.next_node !== undefined;
+
+/** Rules that compare with a variable's name instead of its value. */
+export const comparisonIssues = (t: Pick<TemplateInput, "nodes">): ValidationIssue[] =>
+  t.nodes.flatMap(({ transitions = [] }, i) =>
+    transitions.flatMap(({ when }, j) => (when ? literalIssues(when, `nodes.${i}.transitions.${j}.when`) : [])),
+  );
 
 /** Everything that keeps rules and collections from working. */
 export const transitionIssues = (t: Pick<TemplateInput, "nodes" | "do_not_call_key">): ValidationIssue[] =>

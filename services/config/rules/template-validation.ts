@@ -6,7 +6,7 @@ import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
 import { toE164 } from "../../../shared/phone.ts";
 import { schemaIssues, type JsonSchema } from "../../../shared/schemas/client-schema.ts";
 import { requestIssues } from "./request-secrets.ts";
-import { leadsOn, transitionIssues } from "./flow-transition-validation.ts";
+import { comparisonIssues, leadsOn, transitionIssues } from "./flow-transition-validation.ts";
 import { endIssues, roadIssues } from "./flow-reachability.ts";
 import { outcomeIssues } from "./outcome-validation.ts";
 import { functionsOf, soleVariable, variableIssues, variablesOf, type Variables } from "./template-variables.ts";
@@ -177,13 +177,31 @@ function evaluatorIssues({ evaluators = [] }: TemplateInput): ValidationIssue[] 
   ];
 }
 
+const namesOf = (type: "language" | "script" | "region"): Intl.DisplayNames =>
+  new Intl.DisplayNames("en", { type, fallback: "none" });
+const [languages, scripts, regions] = [namesOf("language"), namesOf("script"), namesOf("region")];
+/** Tags of ISO 639 for what is no one language. */
+const NO_LANGUAGE = new Set(["und", "mul", "mis", "zxx"]);
+
+/** Whether a BCP 47 tag names a language that there is: "english" and "xx-YY" are well formed, and nobody's. */
 function isLanguage(tag: string): boolean {
   try {
-    return Intl.getCanonicalLocales(tag).length === 1;
+    const { language, script, region } = new Intl.Locale(tag);
+    return (
+      !NO_LANGUAGE.has(language) &&
+      languages.of(language) !== undefined &&
+      (script === undefined || scripts.of(script) !== undefined) &&
+      (region === undefined || regions.of(region) !== undefined)
+    );
   } catch {
     return false;
   }
 }
+
+const languageIssues = ({ language }: Pick<TemplateInput, "language">): ValidationIssue[] =>
+  language === undefined || isLanguage(language)
+    ? []
+    : [{ path: "language", message: "is no language tag (BCP 47): write it like en-US, de or pt-BR" }];
 
 function sizeIssues(t: TemplateInput): ValidationIssue[] {
   if (Buffer.byteLength(JSON.stringify(t)) > MAX_TEMPLATE_BYTES)
@@ -228,19 +246,14 @@ export function templateIssues(t: TemplateInput, verdict: SchemaVerdict = schema
     ...payloadSchemaIssues(t, verdict),
     ...variableIssues(t),
     ...evaluatorIssues(t),
-    ...(t.language === undefined || isLanguage(t.language)
-      ? []
-      : [{ path: "language", message: "must be a language tag such as en-US (BCP 47)" }]),
+    ...languageIssues(t),
   ];
 }
 
-/** Issues shown of a template that was saved before they were found: as many as a reader needs to mend it. */
-export const MAX_WARNINGS = 20;
-
 /** What is wrong with a template that was saved before this was refused: it goes on working as it did, and is shown with these. */
 export const templateWarnings = (
-  t: Pick<TemplateInput, "initial_node" | "nodes" | "global_functions">,
-): ValidationIssue[] => [...endIssues(t), ...outcomeIssues(t)].slice(0, MAX_WARNINGS);
+  t: Pick<TemplateInput, "initial_node" | "nodes" | "global_functions" | "language">,
+): ValidationIssue[] => [...endIssues(t), ...outcomeIssues(t), ...comparisonIssues(t), ...languageIssues(t)];
 
 /** Whether a template can work. TEMPLATE_INVALID lists everything that keeps it from it. */
 export function requireValidTemplate(t: TemplateInput, verdict: SchemaVerdict): void {

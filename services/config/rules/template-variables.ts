@@ -63,6 +63,12 @@ export function variablesOf(t: TemplateInput): Variables {
 /** The variable that is all of a text, or null. */
 export const soleVariable = (text: string): string | null => WHOLE.exec(text)?.[1] ?? null;
 
+/** Of a text that is taken to the letter: braces in it would stand for braces, and never be filled in. */
+export const literalIssue = (text: unknown, path: string): ValidationIssue[] =>
+  typeof text === "string" && text.includes("{{")
+    ? [{ path, message: "is taken to the letter: {{ is never filled in here; write the value itself" }]
+    : [];
+
 function textIssues(text: string | undefined, path: string, known: ReadonlySet<string>): ValidationIssue[] {
   const issues = new Map<string, ValidationIssue>();
   for (const piece of (text ?? "").split("{{").slice(1)) {
@@ -113,6 +119,7 @@ const nodeIssues = (node: FlowNode, path: string, known: ReadonlySet<string>): V
 ];
 
 const functionIssues = (fn: FlowFunction, path: string, known: ReadonlySet<string>): ValidationIssue[] => [
+  ...literalIssue(fn.description, `${path}.description`),
   ...textIssues(fn.transfer_to, `${path}.transfer_to`, known),
   ...textIssues(fn.digits, `${path}.digits`, known),
   ...textIssues(fn.http?.url, `${path}.http.url`, known),
@@ -131,5 +138,6 @@ export function variableIssues(t: TemplateInput): ValidationIssue[] {
     ...textIssues(t.voicemail_message, "voicemail_message", known),
     ...t.nodes.flatMap((node, i) => nodeIssues(node, `nodes.${i}`, known)),
     ...functionsOf(t).flatMap(({ path, fn }) => functionIssues(fn, path, known)),
+    ...(t.evaluators ?? []).flatMap(({ question }, i) => literalIssue(question, `evaluators.${i}.question`)),
   ];
 }

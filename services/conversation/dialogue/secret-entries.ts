@@ -1,5 +1,6 @@
 import { collectionOf, type Flow } from "./flow.ts";
 import { MAX_SECRET_ENTRIES, type DialogueState, type CallerInput } from "./dialogue-state.ts";
+import { calleeWords } from "./prompts.ts";
 import { unstorableIn } from "../../../shared/database/storable.ts";
 
 /**
@@ -18,11 +19,10 @@ const SPOKEN_DIGITS = /\d(?:[\s.-]*\d){2,}/g;
 const isSecret = (flow: Flow, node: string): boolean => collectionOf(flow, node)?.secret ?? false;
 
 /** The customer's words. Where a secret is asked for, digits among them are not shown. */
-export const speechInput = (flow: Flow, s: DialogueState, text: string): CallerInput => ({
-  content: text,
-  shown: isSecret(flow, s.node) ? text.replace(SPOKEN_DIGITS, MASK) : text,
-  dtmf: null,
-});
+export function speechInput(flow: Flow, s: DialogueState, said: string): CallerInput {
+  const content = calleeWords(said);
+  return { content, shown: isSecret(flow, s.node) ? content.replace(SPOKEN_DIGITS, MASK) : content, dtmf: null };
+}
 
 /** The customer's DTMF as the model and the transcript show it. */
 export const dtmfInput = (flow: Flow, s: DialogueState, digits: string): CallerInput => ({

@@ -166,7 +166,15 @@ export async function explain(
   const doc = await leadFor(deps, by, lead_id);
   if (doc.call_direction === "INBOUND") return explainInbound(doc, at ?? deps.clock.now().toISOString());
   const lead = toWaiting(doc);
-  return explainLeftOut(await bus.call("scheduler.explain", { lead, ...(at === undefined ? {} : { at }) }), doc.meta);
+  const asked = { lead, ...(at === undefined ? {} : { at }) };
+  const judged = explainLeftOut(await bus.call("scheduler.explain", asked), doc.meta);
+  const { configurations } = await bus.call("config.listConfigurations", {
+    by,
+    template_id: doc.template_id,
+    limit: 1,
+  });
+  const warnings = configurations[0]?.warnings;
+  return warnings === undefined ? judged : { ...judged, warnings };
 }
 
 /** Who downloaded what lately: a player asks for a recording piece by piece, which is one entry of the audit log. */

@@ -1,4 +1,4 @@
-import { Owner, Stamps } from "./identity.ts";
+import { Owner, Stamps, Warnings } from "./identity.ts";
 import { EngineEnum } from "./models.ts";
 import {
   Clearable,
@@ -292,6 +292,9 @@ export const ConfigurationRecord = named(
           ),
         ),
         ...Stamps,
+        warnings: Type.Optional(
+          described("What will not work in calls with its template, though each is valid. Absent: nothing.", Warnings),
+        ),
       },
     ),
   ),

@@ -1,4 +1,5 @@
 import { described, IsoTime, Json, named, Nullable, Type, Uuid, valued, type Static } from "../define.ts";
+import { Warnings } from "./identity.ts";
 import { LeadStatusEnum } from "./lead.ts";
 
 /** The gates of admission in the order in which they are judged. */
@@ -96,6 +97,12 @@ export const Explanation = named(
     ),
     summary: described("The answer in a sentence.", Type.String()),
     gates: described("Every gate, in the order in which they are judged.", Type.Array(Gate)),
+    warnings: Type.Optional(
+      described(
+        "What will not work in its call, by its template and configuration. Absent: nothing is known.",
+        Warnings,
+      ),
+    ),
   }),
 );
 export type Explanation = Static<typeof Explanation>;

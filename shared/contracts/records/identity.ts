@@ -30,6 +30,11 @@ export const Stamps = {
   created_at: described("When it was created.", IsoTime),
   updated_at: described("When it was changed last.", IsoTime),
 };
+/** What a reader of a record should know: where, and what. As many as a person reads. */
+export const Warnings = Type.Array(
+  Type.Object({ path: described("Where.", UpTo(200)), message: described("What is wrong with it.", UpTo(1000)) }),
+  { maxItems: 20 },
+);
 /** A reseller and a merchant that a request names. */
 export const OwnerIds = {
   reseller_id: described(`${RESELLER}.`, Text(64)),

@@ -15,7 +15,7 @@ import {
   type Static,
 } from "../define.ts";
 import { PROVIDERS } from "./configuration.ts";
-import { Owner } from "./identity.ts";
+import { Owner, Warnings } from "./identity.ts";
 import { ExecutionModeEnum } from "./lead.ts";
 import { EngineEnum } from "./models.ts";
 import { SpendCeilings } from "./spend.ts";
@@ -207,6 +207,7 @@ export const DoorRecord = named(
       calls_per_origin_hour: Type.Integer(),
       calls_per_day: Nullable(Type.Integer()),
       created_at: described("When it was made.", IsoTime),
+      warnings: Type.Optional(described("What its pages must know, told when it is made. Absent: nothing.", Warnings)),
     }),
   ),
 );

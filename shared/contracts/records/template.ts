@@ -17,7 +17,7 @@ import {
   type Static,
 } from "../define.ts";
 import { FlowFunction, FlowNode, KeypadKey } from "../flow/flow-node.ts";
-import { Owner, Stamps } from "./identity.ts";
+import { Owner, Stamps, Warnings } from "./identity.ts";
 import { Listening, ListeningInput } from "./listening-settings.ts";
 import { EngineEnum, ModelUses } from "./models.ts";
 
@@ -223,14 +223,8 @@ export const TemplateRecord = named(
         ...Stamps,
         warnings: Type.Optional(
           described(
-            "What a save refuses now, in a template that was saved before: it goes on working as it did. Absent: nothing.",
-            Type.Array(
-              Type.Object({
-                path: described("Where.", UpTo(200)),
-                message: described("What is wrong with it.", UpTo(1000)),
-              }),
-              { maxItems: 20 },
-            ),
+            "What a save refuses now, in a template that was saved before and goes on working as it did, and what will not work with its configuration. Absent: nothing.",
+            Warnings,
           ),
         ),
       },

@@ -5,7 +5,7 @@ import { configCalls, failing, tenant } from "../fixtures/config-calls.ts";
 import { configStage } from "../fixtures/config-stage.ts";
 
 const stage = configStage();
-const { save, put, read, versions } = configCalls(stage);
+const { save, put, read, versions, configure, change } = configCalls(stage);
 
 /** What was saved before dead ends and our own outcome words were refused. */
 const OLD: Pick<TemplateRecord, "nodes"> = {
@@ -59,4 +59,27 @@ test("a change that leaves it faulty is refused with the reason; one that mends 
   expect(mended).toMatchObject({ version: 2, greeting: "Hi." });
   expect("warnings" in mended).toBe(false);
   expect((await versions(asAdmin, id)).versions.map((v) => v.version)).toEqual([2, 1]);
+});
+
+test("what goes wrong only in a call is said of the template, of its configuration, and of a door to it", async () => {
+  const transfer = { name: "agent", description: "A person.", action: "transfer" as const, transfer_to: "{{desk}}" };
+  const { id, warnings } = await save(tenant(), {
+    variables: ["desk"],
+    payload_schema: { type: "object", properties: { order: { type: "string" } }, required: ["order"] },
+    nodes: [{ name: "a", prompt: "Ask.", functions: [transfer] }],
+    initial_node: "a",
+  });
+  const at = ["nodes.0.functions.0.transfer_to"];
+  expect(warnings?.map((w) => w.path)).toEqual(at);
+  const made = await configure(id, { enable_inbound: true });
+  expect(made.warnings?.map((w) => w.path)).toEqual(["transfer_numbers", "enable_inbound"]);
+  const door = await stage.bus.call("config.createDoor", {
+    by: asAdmin,
+    door: { template_id: id, origins: ["https://shop.example"] },
+  });
+  expect(door.warnings?.map((w) => w.path)).toEqual(["template_id"]);
+  expect((await read(asAdmin, id)).warnings?.map((w) => w.path)).toEqual(at);
+  await change(asAdmin, made.id, { transfer_numbers: ["+14155550100"], enable_inbound: false });
+  const { configurations } = await stage.bus.call("config.listConfigurations", { by: asAdmin, template_id: id });
+  expect([(await read(asAdmin, id)).warnings, configurations.map((c) => c.warnings)]).toEqual([undefined, [undefined]]);
 });

@@ -41,10 +41,11 @@ describe("the opening", () => {
 describe("what the model is told", () => {
   test("one system message first: role, task, conduct; then what was said; then the tools of the node and the template", () => {
     const think = ofType(play(flow, [...OPENED, heard("Who is this?")]).last, "think")!;
-    expect(think.messages.map((m) => m.role)).toEqual(["system", "assistant", "assistant", "user"]);
+    expect(think.messages.map((m) => m.role)).toEqual(["system", "user", "assistant", "assistant", "user"]);
     expect(think.messages[0]?.content).toMatch(
-      /^You are Mia of Northwind\.\n\nAsk Ada whether they confirm order A-17\.\n\nSpeak en-US/,
+      /^You are Mia of «shop»\.\n\nAsk «customer» whether they confirm order «order»\.\n\nSpeak en-US/,
     );
+    expect(think.messages[1]?.content).toBe('[data] {"shop":"Northwind","customer":"Ada","order":"A-17"}');
     expect(think.tools.map((t) => t.function.name)).toEqual([
       "confirm",
       "another_day",
@@ -66,7 +67,7 @@ describe("what the model is told", () => {
       play(flow, [...OPENED, heard("Another day."), answer("", [call("another_day")])]).last,
       "think",
     )!;
-    expect(next.messages[0]?.content).toMatch(/^You are Mia of Northwind\.\n\nAsk which day suits\./);
+    expect(next.messages[0]?.content).toMatch(/^You are Mia of «shop»\.\n\nAsk which day suits\./);
     const own = ofType(
       play(flow, [
         ...OPENED,
@@ -76,7 +77,7 @@ describe("what the model is told", () => {
       ]).last,
       "think",
     )!;
-    expect(own.messages[0]?.content).toMatch(/^You are brief\.\n\nThank them for Friday and say goodbye\./);
+    expect(own.messages[0]?.content).toMatch(/^You are brief\.\n\nThank them for «new_day» and say goodbye\./);
     expect(own.tools).toEqual([]);
   });
   test("keys reach the model as [keypad] text and count as a turn", () => {
@@ -96,8 +97,8 @@ test("memory is bounded: 500 lines of 2,000 characters, 80 messages that start w
   expect(state.transcript.length).toBe(500);
   expect(Math.max(...state.transcript.map((l) => l.content.length))).toBe(2000);
   const messages = ofType(last, "think")!.messages;
-  expect(messages.length).toBeLessThanOrEqual(81);
-  expect(messages[1]?.role).not.toBe("tool");
+  expect(messages.length).toBeLessThanOrEqual(82);
+  expect(messages[2]?.role).not.toBe("tool");
   expect(state.user_turns).toBe(401);
 });
 

@@ -23,7 +23,7 @@ describe("interruptions", () => {
       "assistant: Ada, do you confirm",
       "user: What?",
     ]);
-    expect(ofType(last, "think")!.messages.slice(1)).toEqual([
+    expect(ofType(last, "think")!.messages.slice(2)).toEqual([
       { role: "assistant", content: "Good day from Northwind." },
       { role: "assistant", content: "Ada, do you confirm" },
       { role: "user", content: "What?" },

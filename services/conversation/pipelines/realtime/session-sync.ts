@@ -1,5 +1,6 @@
 import type { ChatMessage } from "../../dialogue/chat-messages.ts";
 import { MAX_TURN_CHARS } from "../../dialogue/dialogue-state.ts";
+import { isData } from "../../dialogue/prompts.ts";
 import type { GenerateEffect } from "../port.ts";
 import {
   functionOutput,
@@ -23,6 +24,8 @@ export class SessionSync {
     send(event: object): void;
   };
   #instructed = "";
+  /** The values of variables that the server has. */
+  #data = "";
   #updates = 0;
   readonly #messages = new WeakSet<ChatMessage>();
   #outputs = new Set<string>();
@@ -49,14 +52,17 @@ export class SessionSync {
     return this.#sendMessages(request.messages) || changed;
   }
 
-  /** Sends the instructions and functions alone. */
+  /** Sends the instructions, the values of their variables, and the functions alone. */
   syncInstructions({ messages, tools }: GenerateRequest): boolean {
-    const [system] = messages;
+    const [system, second] = messages;
     const instructed = { instructions: system?.role === "system" ? system.content : "", tools };
+    const data = second && isData(second) ? second.content : this.#data;
     const serialised = JSON.stringify(instructed);
-    if (serialised === this.#instructed) return false;
+    if (serialised === this.#instructed && data === this.#data) return false;
+    if (data !== this.#data) this.#o.send(userText(data));
+    if (serialised !== this.#instructed) this.#update(instructionsUpdate(this.#o.dialect, instructed));
+    this.#data = data;
     this.#instructed = serialised;
-    this.#update(instructionsUpdate(this.#o.dialect, instructed));
     return true;
   }
 
@@ -74,7 +80,7 @@ export class SessionSync {
         if (this.#outputs.has(m.tool_call_id)) continue;
         this.#o.send(functionOutput(m.tool_call_id, m.content));
         sent = true;
-      } else if (m.role === "user" && !this.#messages.has(m)) {
+      } else if (m.role === "user" && !isData(m) && !this.#messages.has(m)) {
         this.#messages.add(m);
         const at = this.#transcribed.indexOf(m.content);
         if (at >= 0) {
