@@ -94,7 +94,7 @@ export const brokerOptions = ({ url, namespace }: NonNullable<StageOptions["bus"
   // the types of 0.15.2 leave out URL strings, which the code accepts
   transporter: url as NonNullable<BrokerOptions["transporter"]>,
   validator: new BusValidator(),
-  requestTimeout: 10_000,
+  requestTimeout: 50_000,
   logger: false,
   tracking: { enabled: true },
   dependencyInterval: PROMPT_MS,
