@@ -1,15 +1,18 @@
 import type { Bus } from "../../shared/bus/bus.ts";
 import type { Farewell } from "../../shared/contracts/dialer.ts";
-import { codeOf, isOutOfReach } from "../../shared/errors.ts";
+import { codeOf } from "../../shared/errors.ts";
 import { LANGUAGE_FIELD, languageOf } from "../../shared/phrases.ts";
 import type { ProcessDeps } from "../../shared/process/process-deps.ts";
 import { startLoop, type Loop } from "../../shared/time/loop.ts";
+import { statusOf } from "./http/http-errors.ts";
 
 /** The documents are asked for this often; those that were got stay. */
 const REFRESH_MS = 60_000;
 /** Until there are any, this often. */
 const FIRST_MS = 1000;
 const FALLBACK_LANGUAGE = "en";
+/** From this status on the fault is ours. */
+const SERVER_FAULT = 500;
 /** Where the address asked is only read for its query. */
 const ANY_ORIGIN = "http://localhost";
 
@@ -28,7 +31,7 @@ export const documentWaitMs = (
 ): number | undefined =>
   WAITED_FOR.includes(kind) ? env.ANSWER_LIMIT_MS - WAY_MS : TURNS.includes(kind) ? TURN_MS : undefined;
 
-/** Documents that end a call politely while the dialer is away. */
+/** Documents that end a call politely while the dialer is away, or fails. */
 export interface Farewells {
   /** The document for this callback after this failure; null: there is none, and the carrier is to call again. */
   after(error: unknown, callback: { provider: string; kind: string; path: string }): Farewell | null;
@@ -41,8 +44,8 @@ export function createFarewells({ clock, log }: Pick<ProcessDeps, "clock" | "log
   let documents: readonly Farewell[] = [];
   return {
     after(error, { provider, kind, path }) {
-      // the dialer's own refusals are its answer
-      if (!isOutOfReach(codeOf(error))) return null;
+      // of what the dialer refuses its answer is the word; a fault of ours is none, and whoever is on the phone is not to be cut off for it
+      if (statusOf(codeOf(error), "carrier") < SERVER_FAULT) return null;
       const said = languageOf(new URL(path, ANY_ORIGIN).searchParams.get(LANGUAGE_FIELD) ?? FALLBACK_LANGUAGE);
       const fitting = documents.filter((d) => d.provider === provider && d.kind === kind);
       return (

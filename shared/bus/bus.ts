@@ -12,6 +12,7 @@ import { metricsOf, type Metrics } from "../metrics/metrics.ts";
 import { tracerOf, type Tracer } from "../tracing/tracer.ts";
 import { storeOptionsOf } from "../metrics/monitor.ts";
 import { readinessOf } from "../metrics/readiness.ts";
+import { throwCause } from "../database/database-errors.ts";
 import { refusalAlarm } from "../database/refusal-alarm.ts";
 import { openStore, type Store } from "../database/mongo.ts";
 import { createStoreClock, type StoreClock } from "../time/store-clock.ts";
@@ -237,7 +238,8 @@ const actionsOf = (
         async handler(this: Service, ctx: Context<unknown, object>) {
           const full = `${name}.${action}`;
           trustOf(this.broker).admit(full, ctx.params, ctx);
-          return sendable(this, full, await handlersOf(this)[action]?.(ctx.params, { bus: busOf(ctx, this.broker) }));
+          const handle = async () => handlersOf(this)[action]?.(ctx.params, { bus: busOf(ctx, this.broker) });
+          return sendable(this, full, await handle().catch(throwCause));
         },
       },
     ]),

@@ -6,21 +6,44 @@ import { isRecord } from "../json.ts";
  * which keeps name, code and message of an error.
  */
 
-const NAMES_OF_AN_ABSENCE = new Set<unknown>([
-  "MongoServerSelectionError",
+/** The driver's and mongoose's classes of a database that is away, changes its primary or is overtaxed, by the name of their errors. */
+const ABSENCES: ReadonlySet<unknown> = new Set([
+  "MongoClientClosedError",
+  "MongoCryptKMSRequestNetworkTimeoutError",
+  "MongoExpiredSessionError",
   "MongoNetworkError",
   "MongoNetworkTimeoutError",
   "MongoNotConnectedError",
-  "MongoTopologyClosedError",
-  "MongooseServerSelectionError",
-  "MongoWriteConcernError",
-  "MongoPoolClearedError",
   "MongoOperationTimeoutError",
+  "MongoPoolClearedError",
+  "MongoPoolClosedError",
+  "MongoServerClosedError",
+  "MongoServerSelectionError",
+  "MongoStalePrimaryError",
+  "MongoSystemError",
+  "MongoTopologyClosedError",
+  "MongoWaitQueueTimeoutError",
+  "MongoWriteConcernError",
+  "MongooseServerSelectionError",
+  "PoolClearedOnNetworkError",
+]);
+
+/** Those of a database that this deployment can't use as it is set: its version, or the credentials for it. */
+const MISFITS: ReadonlySet<unknown> = new Set([
+  "MongoAWSError",
+  "MongoAzureError",
+  "MongoCompatibilityError",
+  "MongoGCPError",
+  "MongoKerberosError",
+  "MongoMissingCredentialsError",
+  "MongoMissingDependencyError",
+  "MongoOIDCError",
 ]);
 
 /** What a database says while it changes its primary, shuts down, has no time or too many writers: MongoDB's error codes. */
 const PASSING = new Set<unknown>([
-  6, 7, 50, 64, 89, 91, 112, 134, 189, 262, 9001, 10_058, 10_107, 11_600, 11_602, 13_435, 13_436,
+  6, 7, 24, 43, 46, 50, 63, 64, 89, 91, 112, 133, 134, 150, 189, 202, 234, 262, 365, 391, 462, 9001, 10_058, 10_107,
+  11_600, 11_601, 11_602, 13_388, 13_435, 13_436,
 ]);
 
 /**
@@ -45,8 +68,48 @@ const isOfClassM = (code: unknown): boolean =>
 const says = (error: Record<string, unknown>, words: RegExp): boolean =>
   [error["message"], error["errmsg"]].some((said) => typeof said === "string" && words.test(said));
 
+/** Mongoose's words for a command that waited in vain for the first connection. */
+const NEVER_CONNECTED = /buffering timed out/;
+
 const isOfDatabase = (error: unknown): error is Record<string, unknown> =>
-  isRecord(error) && typeof error["name"] === "string" && error["name"].startsWith("Mongo");
+  isRecord(error) && typeof error["name"] === "string" && /^(?:Mongo|PoolCleared)/.test(error["name"]);
+
+/** How deep an error may be wrapped. */
+const DEEPEST = 5;
+
+/** What an error of the database wraps; undefined: nothing. A bulk write keeps a failure of its connection as its answer, and has that of its write concern in its result. */
+function wrapped(error: Record<string, unknown>): unknown {
+  if (error instanceof mongoose.mongo.MongoBulkWriteError) {
+    const concern = error.result.getWriteConcernError();
+    if (concern) return { name: "MongoWriteConcernError", code: concern.code, message: concern.errmsg };
+  }
+  return error["errorResponse"] instanceof Error ? error["errorResponse"] : error["cause"];
+}
+
+/**
+ * The error of the database that is behind this one: a bulk write, for instance, wraps whatever failed, its connection too. Of an error that is none of the
+ * database's, or wraps none, that error itself.
+ */
+export function causeOf(error: unknown): unknown {
+  let cause = error;
+  for (let depth = 0; depth < DEEPEST && isOfDatabase(cause); depth++) {
+    const inner = wrapped(cause);
+    if (!isOfDatabase(inner)) break;
+    cause = inner;
+  }
+  return cause;
+}
+
+/** Throws the error that is behind this one, before it crosses the bus. */
+export const throwCause = (error: unknown): never => {
+  throw causeOf(error);
+};
+
+/** Judges an error by what is behind it. */
+const byCause = (error: unknown, is: (cause: Record<string, unknown>) => boolean): boolean => {
+  const cause = causeOf(error);
+  return isOfDatabase(cause) && is(cause);
+};
 
 /** True for a write that lost its unique key to another document, however the database words it: the error itself or one of its write errors. */
 export const isDuplicateKey = (error: unknown): boolean =>
@@ -54,7 +117,7 @@ export const isDuplicateKey = (error: unknown): boolean =>
 
 /** True for a write that the database gave up for another at the same time (a write conflict, a deadlock): it was not made, and may be asked for again at once. */
 export const isGivenUp = (error: unknown): boolean =>
-  isOfDatabase(error) && (error["code"] === WRITE_CONFLICT || says(error, DEADLOCK));
+  byCause(error, (cause) => cause["code"] === WRITE_CONFLICT || says(cause, DEADLOCK));
 
 /**
  * True for a write that was not made because another was made first or at the same time: it lost its unique key, or was given up for
@@ -64,15 +127,20 @@ export const isLostRace = (error: unknown): boolean => isDuplicateKey(error) || 
 
 /** True where the database is away, changes its primary or is overtaxed: the same command may succeed later. */
 export const isPassing = (error: unknown): boolean =>
-  isOfDatabase(error) &&
-  (NAMES_OF_AN_ABSENCE.has(error["name"]) || PASSING.has(error["code"]) || says(error, DEADLOCK));
+  byCause(
+    error,
+    (cause) =>
+      ABSENCES.has(cause["name"]) ||
+      PASSING.has(cause["code"]) ||
+      says(cause, DEADLOCK) ||
+      (cause["name"] === "MongooseError" && says(cause, NEVER_CONNECTED)),
+  );
 
 /** True where the database refuses the command as such: waiting does not help, a person must act. */
 export const isRefused = (error: unknown): error is Record<string, unknown> =>
-  isOfDatabase(error) &&
   !isPassing(error) &&
   !isDuplicateKey(error) &&
-  (REFUSED.has(error["code"]) || isOfClassM(error["code"]));
+  byCause(error, (cause) => MISFITS.has(cause["name"]) || REFUSED.has(cause["code"]) || isOfClassM(cause["code"]));
 
 /** The refused writes of an unordered bulk, by their index; null where the error says nothing of single writes. */
 export function writeErrorsOf(error: unknown): readonly mongoose.mongo.WriteError[] | null {

@@ -27,7 +27,7 @@ const ERRORS: [string, () => Error, string][] = [
     () => error("MongoServerError", { code }),
     "STORE_UNAVAILABLE",
   ]),
-  ...[175, 365, 462, 11_601].map((code): [string, () => Error, string] => [
+  ...[175, 292, 421, 10_003].map((code): [string, () => Error, string] => [
     `database error ${code}`,
     () => error("MongoServerError", { code }),
     "INTERNAL",

@@ -29,7 +29,7 @@ describe("a carrier that asks for a document while the dialer is away", () => {
     return [status, text];
   };
 
-  test.each<ErrorCode>(["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY"])(
+  test.each<ErrorCode>(["DEPENDENCY_DOWN", "TIMEOUT", "STORE_UNAVAILABLE", "BUSY", "INTERNAL", "MESSAGE_TOO_LARGE"])(
     "%s: it gets one that ends the call politely, in the language of the conversation",
     async (code) => {
       expect(await answered(code, at("turn", "?turn=2&lang=de-CH"))).toEqual([200, documentOf("turn", "de").body]);
@@ -41,8 +41,9 @@ describe("a carrier that asks for a document while the dialer is away", () => {
     },
   );
 
-  test("a notice is to be sent again: 503", async () => {
+  test("a notice is to be sent again: 503, or 500", async () => {
     expect((await answered("DEPENDENCY_DOWN", at("status")))[0]).toBe(503);
+    expect((await answered("INTERNAL", at("status")))[0]).toBe(500);
   });
 
   test.each<[ErrorCode, number]>([

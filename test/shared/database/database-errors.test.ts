@@ -1,5 +1,7 @@
+import { createRequire } from "node:module";
 import mongoose from "mongoose";
 import {
+  causeOf,
   isDuplicateKey,
   isLostRace,
   isPassing,
@@ -62,6 +64,86 @@ test.each(SEEN)("%s is told apart, here and over the bus", (_what, error, meanin
     );
     expect(codeOf(seen)).toBe(meaning === "passing" || meaning === "refused" ? "STORE_UNAVAILABLE" : "INTERNAL");
   }
+});
+
+const require = createRequire(import.meta.url);
+const DRIVER = ["mongodb/lib/error.js", "mongodb/lib/cmap/errors.js", "mongodb/lib/client-side-encryption/errors.js"];
+const isClass = (value: unknown): value is { name: string; prototype: Error } =>
+  typeof value === "function" && value.prototype instanceof Error;
+const classesIn = (exports: object): [string, Error][] =>
+  Object.values(exports)
+    .filter(isClass)
+    .map(({ name, prototype }) => {
+      const result = { getWriteConcernError: () => undefined };
+      return [name, Object.assign(Object.create(prototype) as Error, { message: "of no weight", result })];
+    });
+const KNOWN = new Map(
+  [...DRIVER, "mongodb/lib/bulk/common.js"]
+    .flatMap((file) => classesIn(require(file) as object))
+    .concat(classesIn(mongoose.Error)),
+);
+/** Every class whose errors say by themselves that the database is away, or that this deployment can't use it; all others are judged by code, words and cause. */
+const AWAY = `MongoClientClosedError MongoCryptKMSRequestNetworkTimeoutError MongoExpiredSessionError MongoNetworkError
+  MongoNetworkTimeoutError MongoNotConnectedError MongoOperationTimeoutError MongoServerClosedError MongoServerSelectionError
+  MongoStalePrimaryError MongoSystemError MongoTopologyClosedError MongoWriteConcernError MongooseServerSelectionError
+  PoolClearedError PoolClearedOnNetworkError PoolClosedError WaitQueueTimeoutError`.split(/\s+/);
+const MISFIT = `MongoAWSError MongoAzureError MongoCompatibilityError MongoGCPError MongoKerberosError
+  MongoMissingCredentialsError MongoMissingDependencyError MongoOIDCError`.split(/\s+/);
+/** What is wrong with the program or a document, whatever the database does. */
+const FAULTS =
+  `CastError DivergentArrayError DocumentNotFoundError MissingSchemaError MongoAPIError MongoBatchReExecutionError
+  MongoBulkWriteError MongoChangeStreamError MongoClientBulkWriteCursorError MongoClientBulkWriteError
+  MongoClientBulkWriteExecutionError MongoCryptAzureKMSRequestError MongoCryptCreateDataKeyError
+  MongoCryptCreateEncryptedCollectionError MongoCryptError MongoCryptInvalidArgumentError MongoCursorExhaustedError
+  MongoCursorInUseError MongoDecompressionError MongoDriverError MongoError MongoGridFSChunkError MongoGridFSStreamError
+  MongoInvalidArgumentError MongoParseError MongoRuntimeError MongoServerError MongoTailableCursorError MongoTransactionError
+  MongoUnexpectedServerResponseError MongooseBulkSaveIncompleteError OverwriteModelError ParallelSaveError StrictModeError
+  StrictPopulateError ValidationError ValidatorError VersionError`.split(/\s+/);
+
+test("every class of error of the driver and of mongoose has its place", () => {
+  expect([...KNOWN.keys()].toSorted()).toEqual([...AWAY, ...MISFIT, ...FAULTS].toSorted());
+  const told = (is: (error: unknown) => boolean) =>
+    [...KNOWN].filter(([, e]) => is(e) && is(overTheBus(e))).map(([n]) => n);
+  expect(told(isPassing).toSorted()).toEqual(AWAY.toSorted());
+  expect(told(isRefused).toSorted()).toEqual(MISFIT.toSorted());
+  expect(told((error) => codeOf(error) === "INTERNAL").toSorted()).toEqual(FAULTS.toSorted());
+});
+
+test("what the driver itself asks again for is passing", () => {
+  const { GET_MORE_RESUMABLE_CODES } = require("mongodb/lib/error.js") as { GET_MORE_RESUMABLE_CODES: Set<number> };
+  const codes = [...GET_MORE_RESUMABLE_CODES];
+  expect(codes.length).toBeGreaterThan(10);
+  expect(codes.filter((code) => !isPassing(answer(code, "of no weight")))).toEqual([]);
+});
+
+test("a command that waited in vain for the first connection found the database away", () => {
+  const waited = new mongoose.Error("Operation `leads.find()` buffering timed out after 10000ms");
+  expect([isPassing(waited), isPassing(new mongoose.Error("something else"))]).toEqual([true, false]);
+});
+
+/** A bulk write that failed as a whole: as the driver makes it, of the failure or of what the database said of its write concern. */
+const bulkOf = (failure: object, concern?: object): Error =>
+  Reflect.construct(MongoBulkWriteError, [failure, { getWriteConcernError: () => concern }]) as Error;
+
+test.each<[string, Error, string]>([
+  ["its connection broke", bulkOf(new MongoNetworkError("connect ECONNREFUSED")), "STORE_UNAVAILABLE"],
+  ["the primary stepped down", bulkOf(answer(10_107, "not primary")), "STORE_UNAVAILABLE"],
+  ["its user may not", bulkOf(answer(13, "not authorized")), "STORE_UNAVAILABLE"],
+  [
+    "it waited for a majority in vain",
+    bulkOf({ message: "x", code: 100 }, { code: 100, errmsg: "x" }),
+    "STORE_UNAVAILABLE",
+  ],
+  ["a bulk within a bulk", bulkOf(bulkOf(new MongoNetworkError("closed"))), "STORE_UNAVAILABLE"],
+  ["a fault within the database", bulkOf(answer(1, "something else")), "INTERNAL"],
+  ["a fault of the program", bulkOf(new TypeError("x")), "INTERNAL"],
+])("a bulk write is judged by what it failed for, here and over the bus: %s", (_what, error, code) => {
+  expect([codeOf(error), codeOf(overTheBus(causeOf(error) as Error))]).toEqual([code, code]);
+});
+
+test("an error that is none of the database's stays itself, whatever it was thrown for", () => {
+  const own = new Error("of ours", { cause: new MongoNetworkError("closed") });
+  expect([causeOf(own), codeOf(own)]).toEqual([own, "INTERNAL"]);
 });
 
 test("the write errors of an unordered bulk are told apart one by one; an error without any has none", () => {
