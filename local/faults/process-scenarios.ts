@@ -42,6 +42,27 @@ async function conversationsStopped(scene: Scene, seconds: number): Promise<stri
   return verdict(scene);
 }
 
+/** Whoever is on the phone is released this soon after the process of the conversation died: two seconds, and what a busy machine needs besides. */
+const RELEASED_WITHIN_MS = 5000;
+
+/** Kills what leads conversations over the carrier's text relay, in the middle of them; their leases last longer than anybody is patient. */
+async function conversationKilled(scene: Scene): Promise<string[]> {
+  await scene.push("01", CONVERSATIONS);
+  const underWay = await scene.talking(CONVERSATIONS / 2);
+  const [conversation] = children(scene, "conversation");
+  const killed = Date.now();
+  await conversation?.down("SIGKILL");
+  await scene.over(underWay, RELEASED_WITHIN_MS * 2);
+  const seen = (await scene.product.ledgerCalls()).filter(({ sid }) => underWay.has(sid));
+  const waits = seen.map(({ ended_at }) => (ended_at === null ? Infinity : Date.parse(ended_at) - killed));
+  scene.say(`${underWay.size} callees were released after ${waits.map((ms) => Math.max(0, ms)).join(", ")} ms`);
+  await conversation?.up();
+  return [
+    ...waits.filter((ms) => ms > RELEASED_WITHIN_MS).map((ms) => `a callee was left on a dead line for ${ms} ms`),
+    ...(await verdict(scene)),
+  ];
+}
+
 const LINES = 2;
 /** A number's lines are free this soon after the power is back, though their calls ended in the dark; what a busy machine needs besides. */
 const FREE_WITHIN_MS = 60_000;
@@ -139,6 +160,14 @@ export const PROCESS_SCENARIOS: Readonly<Record<string, Scenario>> = {
     seconds: 10,
     scene: () => ({ timeScale: 4, leaseSeconds: LEASE_SECONDS, provider: "PROVIDER_ONE" }),
     play: conversationsStopped,
+  },
+  "conversation-killed": {
+    alarm: "CallagentProcessAway",
+    about: "the conversation process is killed in mid-conversation: whoever is on the phone is released",
+    long: true,
+    seconds: 1,
+    scene: () => ({ timeScale: 4, leaseSeconds: 20, provider: "PROVIDER_THREE" }),
+    play: conversationKilled,
   },
   "power-cut": {
     alarm: "CallagentProcessAway",

@@ -5,7 +5,7 @@ import { codeOf, fail } from "../../../shared/errors.ts";
 import type { HangUpReason, MediaEnd } from "../../../shared/hangup-source.ts";
 import { errorForLog } from "../../../shared/process/log.ts";
 import { endEvidenceOf } from "./call-facts.ts";
-import { isLive, requestHangUp } from "./call-state-machine.ts";
+import { handOn, isLive, requestHangUp } from "./call-state-machine.ts";
 import { handleOf, isSession, type CallDoc, type StoredOrder } from "./calls.model.ts";
 import { endSession } from "../sessions/end-session.ts";
 import { callbackBase, type CallHandle } from "../carriers/carrier-port.ts";
@@ -87,13 +87,18 @@ async function transferCall(
   const reservation = { ref: handedOnRef(ref, now), seconds };
   const refused = await admitLeg(deps, { ...call.order, kind: "transfer", to, from_variable, reservation });
   if (refused !== null) fail(refused.code, `The call is not transferred: ${refused.why}.`);
+  // first: its media may be reported over before the carrier answers
+  await deps.calls.apply(handOn(ref, true));
   try {
     await deps.carriers
       .of(provider)
       .transfer(handle, to, call.order.from, { base: callbackBase(deps.env, provider), call_ref: ref });
   } catch (error) {
     // of another error nobody knows whether the leg came to be: it counts
-    if (codeOf(error) === "CALL_REFUSED") await giveBackSpend(deps, { ...call.order, ref: reservation.ref });
+    if (codeOf(error) === "CALL_REFUSED") {
+      await giveBackSpend(deps, { ...call.order, ref: reservation.ref });
+      await deps.calls.apply(handOn(ref, false));
+    }
     throw error;
   }
 }

@@ -218,6 +218,12 @@ export const ownLease = (ref: string, node: string): Transition => ({
   update: { $set: { tended_by: node } },
 });
 
+/** Live: from now on the carrier connects it to another number, and its media to the conversation end without an end of the call; `taken` false: the carrier refused, and all is as before. */
+export const handOn = (ref: string, taken: boolean): Transition => ({
+  filter: live(ref),
+  update: taken ? { $set: { handed_on: true } } : { $unset: { handed_on: 1 } },
+});
+
 /** Live: the time of its next poll. */
 export const pollAgain = (ref: string, due_at: Date): Transition => ({
   filter: live(ref),

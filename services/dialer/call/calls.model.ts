@@ -90,6 +90,8 @@ export interface CallDoc {
   tended_by?: string;
   /** The conversation node that took the lease. */
   holder?: string;
+  /** The carrier was asked to connect it to another number: the end of its media to the conversation is no end of the call. */
+  handed_on?: boolean;
   machine?: AnsweredBy;
   /** The voicemail greeting was over. */
   beep_at?: Date;
@@ -167,6 +169,7 @@ export const callSchema = new Schema<CallDoc>(
     ended_at: Date,
     tended_by: String,
     holder: String,
+    handed_on: Boolean,
     machine: String,
     beep_at: Date,
     hang_up: String,

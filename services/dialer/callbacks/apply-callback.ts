@@ -10,6 +10,7 @@ import { chargeReported } from "../billing/charge.ts";
 import { momentOf } from "../call/call-facts.ts";
 import { isUntold } from "../call/tell-placed.ts";
 import { hangUpAtCarrier, endCall } from "../call/call-control.ts";
+import { releaseIfLost } from "../call/lost-conversation.ts";
 import { expectRecording, recordingReported } from "../recordings/expect-recording.ts";
 import { logCall } from "../call/call-log.ts";
 import type { DialerParts } from "../deps.ts";
@@ -32,6 +33,12 @@ const isVoicemail = (call: CallDoc, step: CallProgress): step is CallProgress & 
   call.carrier_call_id === step.call_id &&
   isLive(call) &&
   (step.type === "machine" ? call.machine === "machine" : step.type === "beep");
+
+/** The carrier's names of a call. */
+const namesOf = ({ carrier_call_id, carrier_leg_id }: CallDoc): (string | undefined)[] => [
+  carrier_call_id,
+  carrier_leg_id,
+];
 
 const NEVER_RANG: readonly (string | undefined)[] = ["unknown", "not_dialled"];
 
@@ -82,9 +89,10 @@ export async function applyProgress(
     return "stray_call";
   }
   if (moved) await afterTransition(deps, moved, step);
-  else if (call.carrier_call_id !== undefined && call.carrier_call_id !== step.call_id) return "other_call";
+  else if (call.carrier_call_id !== undefined && !namesOf(call).includes(step.call_id)) return "other_call";
   // from the document, not from the transition: a repeat after a crash must still act
   if (isVoicemail(call, step)) await voicemailDetected(deps, call, step.type);
+  if (step.type === "media_lost") await releaseIfLost(deps, call);
   return null;
 }
 

@@ -29,8 +29,8 @@ export type CallProgress = { call_id: string; at: string | null } & (
   /** The voicemail greeting is over: a message is recorded from now on. */
   | { type: "beep" }
   /**
-   * The carrier can't connect the conversation's audio stream, or lost it; ignored once the conversation has joined, which sees it itself.
-   * `reason`: for people.
+   * The carrier can't connect the media of the conversation, or they are over while the call goes on. Where the conversation has joined and lives it is
+   * ignored: that sees it itself. `reason`: for people.
    */
   | { type: "media_lost"; reason: string }
   /** `cause`: the network's own code for people to read; `seconds`: duration where known; `by`: who ended it, where the carrier says so; `said`: why, in the carrier's terms. */

@@ -155,6 +155,12 @@ const TABLE: [name: string, move: machine.Transition, named: boolean, to: Record
     { DIALING: "DIALING", RINGING: "RINGING", ANSWERED: "ANSWERED", ENDED: null, VOID: null },
   ],
   [
+    "hand on",
+    machine.handOn(REF, true),
+    true,
+    { DIALING: "DIALING", RINGING: "RINGING", ANSWERED: "ANSWERED", ENDED: null, VOID: null },
+  ],
+  [
     "look again",
     machine.pollAgain(REF, LATER),
     true,

@@ -73,7 +73,7 @@ describe("what the moves leave behind", () => {
     const human = run(call("ANSWERED"), machine.progress(REF, step({ type: "machine", verdict: "human" }), NOW, NOW));
     expect(run(human!, machine.progress(REF, step({ type: "machine", verdict: "machine" }), NOW, NOW))).toBeNull();
   });
-  test("media that is lost before the talk joins ends the call, by either name of it; later it means nothing", () => {
+  test("media that is lost before the talk joins ends the call, by either name of it; later its conversation is asked first", () => {
     const lost = (call_id: string) =>
       machine.progress(REF, step({ type: "media_lost", reason: "refused", call_id }), NOW, NOW);
     expect(run(call("ANSWERED", { carrier_leg_id: "leg" }), lost("CA1"))).toMatchObject({
@@ -84,6 +84,11 @@ describe("what the moves leave behind", () => {
     expect(run(call("ANSWERED"), lost("CA2"))).toBeNull();
     expect(run(call("ANSWERED", { holder: "c1" }), lost("CA1"))).toBeNull();
     expect(run(call("ANSWERED", { hang_up: "asked" }), lost("CA1"))).toBeNull();
+  });
+  test("a call that is handed on is marked so while it lives, until the carrier refuses", () => {
+    expect(run(call("ANSWERED"), machine.handOn(REF, true))).toMatchObject({ handed_on: true });
+    expect(run(call("ANSWERED", { handed_on: true }), machine.handOn(REF, false))).not.toHaveProperty("handed_on");
+    expect(run(call("ENDED"), machine.handOn(REF, true))).toBeNull();
   });
   test("joining keeps the earlier moment of the answer and sets one where there is none", () => {
     const earlier = new Date(NOW.getTime() - 2000);

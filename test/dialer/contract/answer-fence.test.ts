@@ -111,16 +111,75 @@ describe("the fence at answer", () => {
       facts: { talk: null, error: { code: "MEDIA_FAILED" } },
     });
   });
-  test("a stream that is over after the talk joined is the talk's business", async () => {
-    const { order, CallSid, say } = await silentCall();
-    await send(say("in-progress", 2));
-    expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(order), node_id: "n" })).toMatchObject({
-      go: true,
+  describe("a stream that is over while the call goes on, after the talk joined", () => {
+    const joined = async (node_id: string) => {
+      const call = await silentCall();
+      await send(call.say("in-progress", 2));
+      expect(await d.stage.bus.call("dialer.joined", { call_ref: refOf(call.order), node_id })).toMatchObject({
+        go: true,
+      });
+      const over = async (): Promise<void> => {
+        const { CallSid } = call;
+        await send(d.callback(call.order, "stream", { CallSid, CallStatus: "in-progress", Direction: "outbound-api" }));
+      };
+      return { ...call, over };
+    };
+    const askedOf = (order: DialJob) => d.toldOf(order).filter(({ what }) => what === "conversation.alive");
+    const hangUpOf = async (order: DialJob) => (await d.calls.findOne({ _id: refOf(order) }))?.hang_up;
+    /** Callbacks are applied after they were answered. */
+    const applied = (order: DialJob) =>
+      until(
+        "callbacks to be applied",
+        async () => (await d.events.countDocuments({ ref: refOf(order), applied: false })) === 0 || undefined,
+      );
+
+    test("is the talk's business while its process lives", async () => {
+      const { order, over, say } = await joined("services");
+      await over();
+      await applied(order);
+      expect([askedOf(order).length, await hangUpOf(order)]).toEqual([1, undefined]);
+      await send(say("completed", 3));
+      await callIs(d, order, "end", (c) => c.state === "ENDED");
+      expect(await hangUpOf(order)).toBeUndefined();
     });
-    await send(d.callback(order, "stream", { CallSid, CallStatus: "in-progress", Direction: "outbound-api" }));
-    await send(say("completed", 3));
-    await callIs(d, order, "end", (c) => c.state === "ENDED");
-    expect((await d.calls.findOne({ _id: refOf(order) }))?.hang_up).toBeUndefined();
+    test("releases the callee where its process is gone, or does not say within two seconds that it lives", async () => {
+      for (const [node, alive] of [
+        ["dead-node", true],
+        ["services", false],
+        ["services", new Promise<boolean>(() => undefined)],
+      ] as const) {
+        const { order, over } = await joined(node);
+        d.script.alive = alive;
+        const began = performance.now();
+        await over();
+        await callIs(d, order, "hang-up", (c) => c.hang_up === "conversation_lost");
+        expect(performance.now() - began).toBeLessThan(2000);
+        await until("the carrier to be told", async () => (await d.ledger(order))[0]?.ended_at ?? undefined);
+      }
+    });
+    test("releases the callee also after a transfer that the carrier refused", async () => {
+      const { order, over } = await joined("services");
+      await expect(
+        d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106" }),
+      ).rejects.toMatchObject({ type: "CALL_REFUSED" });
+      d.script.alive = false;
+      await over();
+      await callIs(d, order, "hang-up", (c) => c.hang_up === "conversation_lost");
+    });
+    test("means nothing once the call was handed on to another number, which goes on without its conversation", async () => {
+      const order = d.order("01");
+      d.script.hold = true;
+      await dial(order);
+      await until("the talk", () => d.joins.find((j) => j.ref === refOf(order)));
+      const { carrier_call_id: CallSid = "" } = await callIs(d, order, "answer", (c) => c.holder !== undefined);
+      await d.stage.bus.call("dialer.transfer", { call_ref: refOf(order), to: "+14155550106" });
+      d.script.alive = false;
+      await send(d.callback(order, "stream", { CallSid, CallStatus: "in-progress", Direction: "outbound-api" }));
+      await applied(order);
+      expect([askedOf(order).length, await hangUpOf(order)]).toEqual([0, undefined]);
+      await d.stage.bus.call("dialer.hangUp", { call_ref: refOf(order) });
+      await toldIs(d, order, "numbers.releaseMany");
+    });
   });
   test("answered, and media never comes: ended after the grace", async () => {
     const { order, say } = await silentCall();

@@ -29,6 +29,9 @@ const asked: XmlTurn[] = [];
 /** Commands that reached the carrier. */
 const commands: string[] = [];
 let api: Server;
+/** Whether the node of the talk says that it has it, and how often it was asked. */
+let alive: boolean | Promise<boolean> = true;
+let askedAlive = 0;
 let answer: (turn: XmlTurn) => XmlTurnReply | Promise<XmlTurnReply> = () => LISTEN;
 
 beforeAll(async () => {
@@ -55,6 +58,10 @@ beforeAll(async () => {
           return answer(turn);
         },
         stop: () => ({}),
+        alive: async () => {
+          askedAlive++;
+          return { alive: await alive };
+        },
       }),
       standIn("leads", { extend: () => ({ done: true }) }),
     ],
@@ -80,6 +87,8 @@ afterAll(async () => {
 beforeEach(() => {
   asked.length = 0;
   commands.length = 0;
+  alive = true;
+  askedAlive = 0;
   answer = () => LISTEN;
 });
 
@@ -215,7 +224,6 @@ test("a retry whose token another node has just used finds that node", async () 
 });
 test.each<[string, Partial<CallDoc>, string, string]>([
   ["nobody holds the talk", {}, "turn", "turn=3"],
-  ["the node that held it is gone", { holder: "dead-node" }, "turn", "turn=3"],
   ["the address has no token", {}, "answer", ""],
 ])("%s: the call ends without a word", async (_what, over, kind, query) => {
   const { ref, request } = await ringing(over);
@@ -223,10 +231,33 @@ test.each<[string, Partial<CallDoc>, string, string]>([
   expect(document).toContain(NOBODY);
   expect(document).not.toContain("<Speak");
 });
-test("a talk that can't be begun ends the call without a word", async () => {
+const SORRY = { en: "I am sorry, something went wrong on our side.", de: "bei uns ist etwas schiefgegangen" };
+test.each<[string, string, string]>([
+  ["in the language of the conversation", "&lang=de-CH", SORRY.de],
+  ["in English where there is no such sentence", "&lang=fi-FI", SORRY.en],
+])("the node that held the talk is gone: the callee hears so, %s, and the call ends", async (_what, lang, words) => {
+  const { ref, request } = await ringing({ holder: "dead-node" });
+  const document = await callback(at("turn", ref, `turn=3${lang}`), fieldsOf(request));
+  expect(document).toMatch(new RegExp(`<Speak[^>]*>[^<]*${words}[^<]*</Speak><Hangup/>`));
+});
+test("the node that holds the talk is silent: the callee hears so within two seconds; one that works on its answer is waited for", async () => {
+  const { ref, request } = await ringing({ state: "ANSWERED", rank: 3, holder: "services" });
+  const { promise, resolve } = Promise.withResolvers<XmlTurnReply>();
+  answer = () => promise;
+  alive = new Promise<boolean>(() => undefined);
+  const began = performance.now();
+  expect(await callback(at("turn", ref, "turn=3"), fieldsOf(request))).toContain(SORRY.en);
+  expect(performance.now() - began).toBeLessThan(2000);
+  alive = true;
+  const waited = callback(at("turn", ref, "turn=4"), fieldsOf(request));
+  await until("its node to be asked", () => askedAlive > 1 || undefined);
+  resolve(LISTEN);
+  expect(await waited).toContain("Do you confirm?");
+});
+test("a talk that can't be begun ends the call with a sentence", async () => {
   const { ref, request } = await ringing();
   answer = () => fail("BUSY", "There is no room.");
-  expect(await callback(at("answer", ref, `media=${TOKEN}`), fieldsOf(request))).toContain(NOBODY);
+  expect(await callback(at("answer", ref, `media=${TOKEN}`), fieldsOf(request))).toContain(SORRY.en);
 });
 test("keys are pressed on the live leg of a call in progress, and of no other; what are no keys is refused", async () => {
   const order = { from: "+14155550999", to: "+14155550100" } as NonNullable<CallDoc["order"]>;

@@ -121,6 +121,9 @@ export function progressOf({ type, at, payload }: TelnyxEvent, call_id: string):
         : [];
     case "streaming.failed":
       return [{ call_id, at, type: "media_lost", reason: textOf(payload["failure_reason"]) ?? "the stream failed" }];
+    // a text relay is over: by us, by a transfer, or because our socket broke; the event does not say which
+    case "call.conversation.ended":
+      return [{ call_id, at, type: "media_lost", reason: textOf(payload["reason"]) ?? "the text relay is over" }];
     case "call.hangup":
       return [{ call_id, at, type: "ended", ...endOf(payload), seconds: null, by: partyOf(payload) }];
     default:

@@ -106,7 +106,9 @@ function unexplainedEnd(call_id: string, at: string | null, progress: CallProgre
 
 function callOf(call_id: string, shown: Record<string, unknown>, events: TelnyxEvent[]): CarrierCall {
   const inOrder = [...events].sort(byTime);
-  const progress = inOrder.flatMap((event) => progressOf(event, call_id));
+  const steps = inOrder.flatMap((event) => progressOf(event, call_id));
+  // of a call that is over, the end of its media, which may be told later than its own, says nothing
+  const progress = steps.some((p) => p.type === "ended") ? steps.filter((p) => p.type !== "media_lost") : steps;
   const ended_at = timeOf(shown["end_time"]);
   // a call that was only just asked for is not alive yet; one that is over has an end
   if (shown["is_alive"] === false && ended_at !== null && !progress.some((p) => p.type === "ended"))

@@ -86,11 +86,16 @@ describe("what an event tells of the call", () => {
       { failure_reason: "connection_failed", stream_params: { stream_url: "wss://x" } },
       [{ type: "media_lost", reason: "connection_failed" }],
     ],
+    [
+      "call.conversation.ended",
+      { reason: "customer_disconnect" },
+      [{ type: "media_lost", reason: "customer_disconnect" }],
+    ],
+    ["call.conversation.ended", {}, [{ type: "media_lost", reason: "the text relay is over" }]],
     ["call.hangup", {}, [{ type: "ended", end: "failed", cause: null, seconds: null }]],
     ...[
       "call.bridged",
       "call.speak.ended",
-      "call.conversation.ended",
       "call.dtmf.received",
       "call.cost",
       "call.recording.saved",
