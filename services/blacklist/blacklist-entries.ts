@@ -2,7 +2,7 @@ import type { BlacklistEntry } from "../../shared/contracts/blacklist.ts";
 import type { ParamsOf } from "../../shared/bus/bus.ts";
 import type { By } from "../../shared/contracts/records/identity.ts";
 import { fail, type ValidationIssue } from "../../shared/errors.ts";
-import { toE164 } from "../../shared/phone.ts";
+import { readNumber, toE164 } from "../../shared/phone.ts";
 import type { NumberHash } from "../../shared/privacy/number-hash.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
 
@@ -102,9 +102,9 @@ export function numbersOf(texts: readonly string[]): string[] {
   const numbers = new Set<string>();
   const errors: ValidationIssue[] = [];
   texts.forEach((text, i) => {
-    const e164 = toE164(text);
-    if (e164) numbers.add(e164);
-    else errors.push({ path: `phone_numbers.${i}`, message: "is not a phone number in E.164, such as +14155550100" });
+    const read = readNumber(text);
+    if ("e164" in read) numbers.add(read.e164);
+    else errors.push({ path: `phone_numbers.${i}`, message: read.issue });
   });
   if (errors.length > 0)
     fail(

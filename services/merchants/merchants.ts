@@ -4,7 +4,7 @@ import { scopeOf, type By } from "../../shared/contracts/records/identity.ts";
 import type { OutboxHandOver } from "../../shared/database/outbox-hand-over.ts";
 import { fail, failEmptyChange } from "../../shared/errors.ts";
 import { shortNumberIssue } from "../../shared/numbering/short-number.ts";
-import { toE164 } from "../../shared/phone.ts";
+import { numberIssue, toE164 } from "../../shared/phone.ts";
 import { readPage } from "../../shared/page.ts";
 import { dropOwned, ownedResources } from "./tenant-usage.ts";
 import { merchantForChange, merchantView, merchantNotFound } from "./merchant-access.ts";
@@ -18,8 +18,7 @@ import type { ResellersRepository } from "./resellers.repository.ts";
 function normalizedNumbers(numbers: readonly string[]): string[] {
   const read = numbers.map((n) => toE164(n));
   const errors = numbers.flatMap((n, i) => {
-    const invalid = read[i] === null ? "is not a valid phone number in E.164, such as +14155550100" : null;
-    const message = shortNumberIssue(n) ?? invalid;
+    const message = shortNumberIssue(n) ?? numberIssue(n);
     return message === null ? [] : [{ path: `test_numbers.${i}`, message }];
   });
   if (errors.length > 0)

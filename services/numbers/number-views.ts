@@ -1,8 +1,7 @@
 import type { ParamsOf } from "../../shared/bus/bus.ts";
 import type { NumberRecord } from "../../shared/contracts/numbers.ts";
 import type { Static } from "../../shared/contracts/define.ts";
-import { fail } from "../../shared/errors.ts";
-import { countryOf, soughtNumber, toE164 } from "../../shared/phone.ts";
+import { countryOf, givenNumber, soughtNumber } from "../../shared/phone.ts";
 import type { DatabaseTime } from "../../shared/database/database-clock.ts";
 import { hasNoFreeSlot, hasFreeSlot } from "./rules/slot-leases.ts";
 import type { NumberDoc } from "./numbers.model.ts";
@@ -16,11 +15,7 @@ const NEVER = new Date(0);
 
 /** A new number, free and never used. INVALID_PHONE_NUMBER. */
 export function newNumber(id: string, asked: ParamsOf<"numbers.create">, owner: Owner, now: Date): NumberDoc {
-  const phone_number =
-    toE164(asked.phone_number) ??
-    fail("INVALID_PHONE_NUMBER", "phone_number is no valid phone number; write it in E.164, such as +14155550100.", {
-      errors: [{ path: "phone_number", message: "is not a phone number in E.164" }],
-    });
+  const phone_number = givenNumber(asked.phone_number, "phone_number");
   return {
     _id: id,
     phone_number,

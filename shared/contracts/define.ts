@@ -134,9 +134,11 @@ export const Id = UpTo(64);
 /** Nothing of interest. */
 export const Nothing = Type.Object({});
 
-/** How a person may write a phone number: a plus, a country code, then digits with ASCII separators between them; it ends with a digit. */
-export const WRITTEN_PHONE = "^\\+[1-9][0-9 ().-]{4,29}[0-9]$";
+/** What every phone number that a person or program writes has: a plus, and seven digits behind it. What may stand between and around them says shared/phone.ts. */
+export const WRITTEN_PHONE = "\\+[^0-9]*[1-9](?:[^0-9]*[0-9]){6}";
+/** Longest text that is read as a phone number: fifteen digits with a separator between any two, and what a spreadsheet puts around them. */
+export const MAX_PHONE_TEXT = 64;
 /** A phone number as a client writes it; what is wrong with it says shared/phone.ts. */
-export const PhoneText = withKeywords(Text(32), { "x-pattern": WRITTEN_PHONE });
+export const PhoneText = withKeywords(Text(MAX_PHONE_TEXT), { "x-pattern": WRITTEN_PHONE });
 
 export { Type, type Static, type TSchema };

@@ -1,5 +1,5 @@
 import type { Engine } from "../../../shared/contracts/records/models.ts";
-import { toE164 } from "../../../shared/phone.ts";
+import { numberIssue, toE164 } from "../../../shared/phone.ts";
 import { UsageError } from "../../../shared/process/command-line.ts";
 import { checkTwilio, type TwilioAccount } from "./twilio-account.ts";
 
@@ -32,7 +32,7 @@ const given = (env: Variables, name: string): string => (env[name] ?? "").trim()
 function number(name: string, text: string | undefined): string | null {
   const e164 = text === undefined ? null : toE164(text);
   if (text !== undefined && e164 === null)
-    throw new UsageError(`--${name} must be a phone number in E.164, such as +14155550123, not "${text}".`);
+    throw new UsageError(`--${name} must be a phone number: "${text}" ${numberIssue(text) ?? ""}.`);
   return e164;
 }
 

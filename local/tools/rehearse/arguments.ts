@@ -1,4 +1,4 @@
-import { toE164 } from "../../../shared/phone.ts";
+import { numberIssue, toE164 } from "../../../shared/phone.ts";
 import { command, UsageError, type Asked } from "../../../shared/process/command-line.ts";
 import type { Rehearsal } from "./forecast.ts";
 
@@ -132,7 +132,7 @@ export function rehearsalOf({ values: v }: Asked<typeof REHEARSE>, now: Date, to
     );
   const to = v.to === undefined ? null : toE164(v.to);
   if (v.to !== undefined && to === null)
-    throw new UsageError(`--to must be a phone number in E.164, such as +14155550123, not "${v.to}".`);
+    throw new UsageError(`--to must be a phone number: "${v.to}" ${numberIssue(v.to) ?? ""}.`);
   return {
     template: v.template.trim(),
     to,

@@ -3,7 +3,7 @@ import type { ConfigurationPatch } from "../../../shared/contracts/records/confi
 import { Strict, Type } from "../../../shared/contracts/define.ts";
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
-import { toE164 } from "../../../shared/phone.ts";
+import { numberIssue, toE164 } from "../../../shared/phone.ts";
 import type { Settings } from "../configurations/configurations.model.ts";
 import { secretReferences } from "../../../shared/placeholders.ts";
 import { requestIssues } from "./request-secrets.ts";
@@ -38,7 +38,6 @@ export const PreCheck = Strict({
 
 const preCheckIssues = issueChecker(PreCheck);
 
-const NOT_A_NUMBER = "is not a valid phone number in E.164, such as +14155550100";
 const NOT_A_ZONE = "is no IANA time zone; write it like Europe/Paris";
 type Part = Partial<Settings>;
 
@@ -63,9 +62,10 @@ const holidayIssues = (s: Part): ValidationIssue[] =>
   );
 
 function limitIssues(s: Part): ValidationIssue[] {
-  const numbers = (s.rate_limit_whitelist ?? []).flatMap((n, i) =>
-    toE164(n) ? [] : [{ path: `rate_limit_whitelist.${i}`, message: NOT_A_NUMBER }],
-  );
+  const numbers = (s.rate_limit_whitelist ?? []).flatMap((n, i) => {
+    const message = numberIssue(n);
+    return message === null ? [] : [{ path: `rate_limit_whitelist.${i}`, message }];
+  });
   return s.rate_limit_enabled === true && s.rate_limit_max_calls === undefined
     ? [{ path: "rate_limit_max_calls", message: "is required when rate_limit_enabled is true" }, ...numbers]
     : numbers;
@@ -80,15 +80,14 @@ function inboundIssues(s: Part): ValidationIssue[] {
   if (s.inbound_block_action === "REDIRECT" && s.inbound_redirect_number === undefined)
     issues.push({ path: "inbound_redirect_number", message: "is required when inbound_block_action is REDIRECT" });
   const redirect = s.inbound_redirect_number;
-  const unfit =
-    redirect === undefined ? null : (shortNumberIssue(redirect) ?? (toE164(redirect) ? null : NOT_A_NUMBER));
+  const unfit = redirect === undefined ? null : (shortNumberIssue(redirect) ?? numberIssue(redirect));
   if (unfit !== null) issues.push({ path: "inbound_redirect_number", message: unfit });
   return issues;
 }
 
 const transferIssues = (s: Part): ValidationIssue[] =>
   (s.transfer_numbers ?? []).flatMap((number, i) => {
-    const unfit = shortNumberIssue(number) ?? (toE164(number) ? null : NOT_A_NUMBER);
+    const unfit = shortNumberIssue(number) ?? numberIssue(number);
     return unfit === null ? [] : [{ path: `transfer_numbers.${i}`, message: unfit }];
   });
 

@@ -3,7 +3,7 @@ import { TEMPLATE_BYTES, type TemplateInput } from "../../../shared/contracts/re
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { jsonBytes } from "../../../shared/json.ts";
 import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
-import { toE164 } from "../../../shared/phone.ts";
+import { readNumber } from "../../../shared/phone.ts";
 import { schemaIssues, type JsonSchema } from "../../../shared/schemas/client-schema.ts";
 import { requestIssues } from "./request-secrets.ts";
 import { comparisonIssues, leadsOn, transitionIssues } from "./flow-transition-validation.ts";
@@ -67,6 +67,13 @@ const leadsNowhere = (fn: FlowFunction): boolean =>
   Object.keys(fn.set ?? {}).length === 0 &&
   (fn.action ?? "none") === "none";
 
+/** A target that stands in the template is written as it is dialled. */
+function fixedTargetIssue(text: string): string | null {
+  const read = readNumber(text);
+  if ("issue" in read) return `${read.issue}; or write one {{variable}}`;
+  return read.e164 === text ? null : `must be written as it is dialled, ${read.e164}`;
+}
+
 function transferIssues(fn: FlowFunction, path: string, variables: Variables): ValidationIssue[] {
   if (fn.action !== "transfer") return [];
   if (fn.transfer_to === undefined)
@@ -74,15 +81,10 @@ function transferIssues(fn: FlowFunction, path: string, variables: Variables): V
   const variable = soleVariable(fn.transfer_to);
   const never = shortNumberIssue(fn.transfer_to);
   if (never !== null) return [{ path: `${path}.transfer_to`, message: never }];
-  if (variable === null)
-    return toE164(fn.transfer_to) === fn.transfer_to
-      ? []
-      : [
-          {
-            path: `${path}.transfer_to`,
-            message: "must be a phone number in E.164, such as +14155550100, or one {{variable}}",
-          },
-        ];
+  if (variable === null) {
+    const message = fixedTargetIssue(fn.transfer_to);
+    return message === null ? [] : [{ path: `${path}.transfer_to`, message }];
+  }
   return variables.said.has(variable)
     ? [
         {

@@ -15,7 +15,7 @@ import { setVariables } from "./secret-entries.ts";
 import { MAX_TURN_CHARS, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
 import { applyTransitions, decide } from "./transitions.ts";
 import { isRecord, isTooDeep, MAX_JSON_DEPTH } from "../../../shared/json.ts";
-import { isE164 } from "../../../shared/phone.ts";
+import { readNumber } from "../../../shared/phone.ts";
 import { renderedAddress } from "../../../shared/egress/rendered-address.ts";
 import { render, renderJson } from "../../../shared/placeholders.ts";
 
@@ -64,9 +64,9 @@ const stays = (state: DialogueState, effects: Step["effects"] = []): FunctionRes
 });
 const leaves = (step: Step): FunctionResult => ({ step, stays: false });
 
-/** Reports to the model that its call is invalid. */
-function refuse(s: DialogueState, id: string, error: string): FunctionResult {
-  const noted = noteError(s, "BAD_CALL");
+/** Reports to the model that its call is invalid; `detail` says why where the template or payload is at fault. */
+function refuse(s: DialogueState, id: string, error: string, detail?: string): FunctionResult {
+  const noted = noteError(s, "BAD_CALL", detail);
   return stays(addResult({ ...noted.state, unusable_answers: s.unusable_answers + 1 }, id, { error }), noted.effects);
 }
 
@@ -121,13 +121,16 @@ function requestWeb(
 }
 
 function transferCall(s: DialogueState, id: string, called: FlowFunction): FunctionResult {
-  const to = render(called.transfer_to ?? "", [s.payload]).trim();
-  if (!isE164(to)) return refuse(s, id, "the transfer is not possible: its number is not set up");
+  const text = render(called.transfer_to ?? "", [s.payload]).trim();
+  const read = readNumber(text);
+  if ("issue" in read)
+    return refuse(s, id, "the transfer is not possible: its number is not set up", `transfer_to ${read.issue}`);
+  const to = read.e164;
   return waits(s, "transferring", called, {
     type: "transfer",
     call_id: id,
     to,
-    ...(to === called.transfer_to?.trim() ? {} : { from_variable: true }),
+    ...(text === called.transfer_to?.trim() ? {} : { from_variable: true }),
   });
 }
 

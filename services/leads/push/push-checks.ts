@@ -2,7 +2,7 @@ import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../../shared/bus/b
 import { inScope, scopeOf, type By } from "../../../shared/contracts/records/identity.ts";
 import { codeOf, refusal, type Refusal } from "../../../shared/errors.ts";
 import { deploymentDestinations, destinationIssue } from "../../../shared/numbering/destination.ts";
-import { toE164 } from "../../../shared/phone.ts";
+import { readNumber } from "../../../shared/phone.ts";
 import { overrideFields } from "./playground-override.ts";
 import { unstorableIn } from "../../../shared/database/storable.ts";
 import { merchantOf, PHONE, type PushedLead, type ResolvedTemplate } from "./lead-document.ts";
@@ -81,6 +81,9 @@ const checkTemplate: PushCheck = async (rows, { by, bus }) => {
   });
 };
 
+/** Of a number to dial that is no JSON text. */
+const NO_TEXT = 'must be a text with a phone number in E.164, such as "+14155550100": other values lose its plus';
+
 /** The number to dial is a phone number, and one that may be called; a payload may have none. INVALID_PHONE_NUMBER. */
 const checkPhone: PushCheck = (rows, { env }) => {
   const allowed = deploymentDestinations(env.CALL_COUNTRIES, env.CALL_SPECIAL_NUMBERS);
@@ -93,14 +96,13 @@ const checkPhone: PushCheck = (rows, { env }) => {
       return refusal("INVALID_PHONE_NUMBER", `payload.${PHONE} ${never}; the lead was not queued`, [
         { path: `payload.${PHONE}`, message: never },
       ]);
-    row.phone = typeof value === "string" ? toE164(value) : null;
-    return row.phone === null
-      ? refusal(
-          "INVALID_PHONE_NUMBER",
-          `payload.${PHONE} is not a valid phone number; send it in E.164, for example +14155550100`,
-          [{ path: `payload.${PHONE}`, message: "must be a phone number in E.164, for example +14155550100" }],
-        )
-      : null;
+    const read = typeof value === "string" ? readNumber(value) : { issue: NO_TEXT };
+    if ("e164" in read) row.phone = read.e164;
+    return "e164" in read
+      ? null
+      : refusal("INVALID_PHONE_NUMBER", `payload.${PHONE} ${read.issue}; the lead was not queued`, [
+          { path: `payload.${PHONE}`, message: read.issue },
+        ]);
   });
 };
 

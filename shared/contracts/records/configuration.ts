@@ -5,11 +5,11 @@ import {
   described,
   HOUR_MINUTE,
   describedAs,
-  E164,
   Json,
   named,
   Nullable,
   Patch,
+  PhoneText,
   Strict,
   Text,
   Type,
@@ -150,7 +150,7 @@ const otherFields = {
     }),
     { default: "REJECT" },
   ),
-  inbound_redirect_number: described("Where blocked calls are handed with REDIRECT, E.164.", E164, {
+  inbound_redirect_number: described("Where blocked calls are handed with REDIRECT, E.164.", PhoneText, {
     example: "+14155550199",
   }),
   inbound_block_message: described("What is said to a blocked caller. Absent: nothing.", Text(1000), CLOSED),
@@ -188,7 +188,7 @@ const otherFields = {
   ),
   rate_limit_whitelist: described(
     "Numbers, E.164, that are called whatever the rate limit says.",
-    Type.Array(E164, { maxItems: 1000 }),
+    Type.Array(PhoneText, { maxItems: 1000 }),
     { default: [] },
   ),
   pre_checks: described(
@@ -207,7 +207,7 @@ const otherFields = {
   ),
   transfer_numbers: described(
     "Numbers, E.164, to which a transfer whose target comes from a variable may hand a call.",
-    Type.Array(E164, { maxItems: MAX_TRANSFER_NUMBERS }),
+    Type.Array(PhoneText, { maxItems: MAX_TRANSFER_NUMBERS }),
     { default: [] },
   ),
 };

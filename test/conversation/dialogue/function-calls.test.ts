@@ -231,6 +231,19 @@ describe("web requests and transfers", () => {
     expect(ofType(done.last, "end")).toMatchObject({ transferred: true, ended_by: "agent" });
     expect(done.state.decided).toBe("transferred");
   });
+  test("a transfer's number of the payload is read as it is at a push, and one that is none is named with the reason", () => {
+    for (const desk of ["+1 415 555 0100", "+14155550100.0", "tel:+1-415-555-0100"])
+      expect(play(flow, handed, { customer: "Ada", desk }).last).toMatchObject([
+        { type: "transfer", to: "+14155550100" },
+      ]);
+    for (const [desk, reason] of [
+      ["14155550100", "no plus and country code"],
+      ["4.91511E+11", "scientific notation"],
+    ] as const)
+      expect(play(flow, handed, { customer: "Ada", desk }).state.errors).toMatchObject([
+        { code: "BAD_CALL", detail: expect.stringContaining(reason) },
+      ]);
+  });
   test("the socket closing during a transfer is part of it; a failed one goes on, or ends with the customer gone", () => {
     const closed: DialogueEvent = { type: "stopped", reason: "hung_up" };
     expect(play(flow, [...handed, closed]).last).toEqual([]);
