@@ -154,7 +154,7 @@ async function attend(stack: Stack, folder: Folder, world: World): Promise<void>
   if (stopped.aborted) return;
   const { admin_email, admin_password } = stack.secrets;
   const asAdmin = async () => apiClient(stack.baseUrl, await login(stack.baseUrl, admin_email, admin_password));
-  const door = await openTalkDoor(asAdmin, sample, talkPort);
+  const door = await openTalkDoor(asAdmin, sample, { port: talkPort, home: `${stack.httpUrl}/` });
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   console.log(banner({ ...facts, stack, sample, talk: door.url, logFile: folder.at("callagent.log"), zone }));
   const ledger = followLedger(stack.carrierUrl, (entry) => print(lines.fromLedger(entry)));

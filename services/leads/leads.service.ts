@@ -16,7 +16,7 @@ import { pushKeySchema } from "./push/push-keys.model.ts";
 import { pushKeysRepository } from "./push/push-keys.repository.ts";
 import { push, pushMany } from "./push/push.ts";
 import { callByDoor } from "./sessions/door-session.ts";
-import { joinByLink, makeJoinLink, type LinkDeps } from "./sessions/join-link.ts";
+import { joinByLink, lookAtLink, makeJoinLink, type LinkDeps } from "./sessions/join-link.ts";
 import { recordingByLink } from "./sessions/link-recording.ts";
 import { joinSession, speakInSession } from "./sessions/join-session.ts";
 import { agingTemplates, dueLeads, dueQueues, expireLeads, inFlight, requeue } from "./queues/due-queues.ts";
@@ -119,8 +119,12 @@ const queueActions = (
 /** The actions of session leads. */
 const sessionActions = (
   deps: LinkDeps,
-): Handlers<"leads", "join" | "joinLink" | "joinByLink" | "recordingByLink" | "callByDoor" | "speak"> => ({
+): Handlers<
+  "leads",
+  "join" | "joinLink" | "lookAtLink" | "joinByLink" | "recordingByLink" | "callByDoor" | "speak"
+> => ({
   joinLink: (p) => makeJoinLink(deps, p),
+  lookAtLink: (p, { bus }) => lookAtLink(deps, bus, p),
   joinByLink: (p, { bus }) => joinByLink(deps, bus, p),
   recordingByLink: (p, { bus }) => recordingByLink(deps, bus, p),
   callByDoor: (p, { bus }) => callByDoor(deps, bus, p),

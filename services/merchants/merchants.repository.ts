@@ -45,6 +45,8 @@ export interface MerchantsRepository {
   remove(scope: Scope, id: string): Promise<boolean>;
   /** For services: the merchant, if it belongs to this reseller. */
   ofReseller(reseller_id: string, id: string): Promise<Pick<MerchantDoc, "is_active" | "webhook_phone_number"> | null>;
+  /** For services: the name of the reseller's merchant of this id; null: there is none. */
+  nameOf(reseller_id: string, id: string): Promise<string | null>;
   /** For services: the test numbers of those of these merchants that have any. */
   testNumbers(ids: readonly string[]): Promise<Map<string, readonly string[]>>;
   /** For services: those of these merchants that have a cap on calls per callee or a spend ceiling. */
@@ -83,6 +85,8 @@ export const merchantsRepository = (model: Model<MerchantDoc>): MerchantsReposit
     model
       .findOne({ _id: id, reseller_id }, { is_active: 1, webhook_phone_number: 1 })
       .lean<Pick<MerchantDoc, "is_active" | "webhook_phone_number">>(),
+  nameOf: async (reseller_id, id) =>
+    (await model.findOne({ _id: id, reseller_id }, { name: 1 }).lean<Pick<MerchantDoc, "name">>())?.name ?? null,
   async testNumbers(ids) {
     const found = await model
       .find({ _id: { $in: ids } }, { test_numbers: 1 })

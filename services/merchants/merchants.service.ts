@@ -45,6 +45,7 @@ export default service("merchants", (deps) => {
           ...(merchant?.webhook_phone_number ? { webhook_phone_number: merchant.webhook_phone_number } : {}),
         };
       },
+      named: async ({ reseller_id, merchant_id }) => ({ name: await merchants.nameOf(reseller_id, merchant_id) }),
       async active({ reseller_id, merchant_id }) {
         const [reseller, merchant] = await both(reseller_id, merchant_id);
         return { active: reseller?.is_active === true && (merchant_id === undefined || merchant?.is_active === true) };

@@ -125,6 +125,7 @@ const CALLERS: Callers = {
     parked: ["gateway"],
     join: ["gateway"],
     joinLink: ["gateway"],
+    lookAtLink: ["gateway"],
     joinByLink: ["gateway"],
     recordingByLink: ["gateway"],
     callByDoor: ["gateway"],
@@ -178,6 +179,7 @@ const CALLERS: Callers = {
     pauses: ["dialer", "scheduler"],
     testNumbers: ["config"],
     active: ["auth", "config"],
+    named: ["leads"],
     lookup: ["auth", "blacklist", "config", "gateway", "leads", "numbers", "webhook"],
   },
   numbers: {

@@ -81,6 +81,15 @@ export const leads = {
     join: action(Strict(OneLead), JoinedSession, { timeout_ms: 20_000 }),
     /** A link by which a person without a token joins the session of a lead, until its time to be joined is over; the link before is void. LEAD_NOT_FOUND, WRONG_MODE, SESSION_OVER. */
     joinLink: action(Strict(OneLead), JoinLink, { since: "0.3.0" }),
+    /** Internal, read only: what the page behind a link says before its button is pressed. `refused`: joining is, and will be; null: the button may be pressed. `name`: whose conversation it is; null: not known. */
+    lookAtLink: action(
+      Strict({ link: Text(64) }),
+      Type.Object({
+        refused: Nullable(Type.Enum(["LEAD_NOT_FOUND", "SESSION_TAKEN", "SESSION_OVER"])),
+        name: Nullable(UpTo(200)),
+      }),
+      { since: "0.3.0" },
+    ),
     /** From the page behind a link, asked by its button: as `join`, for one tab. `resume`: the secret that this tab got, by which it comes back. `livekit`: the page can be in a LiveKit room; else it
      *  comes by WebSocket, whatever the deployment has. LEAD_NOT_FOUND; SESSION_TAKEN: another tab has joined. */
     joinByLink: action(

@@ -242,6 +242,12 @@ export const merchants = {
         webhook_phone_number: Type.Optional(merchant.webhook_phone_number),
       }),
     ),
+    /** Internal: the name of a merchant; null: there is none. */
+    named: action(
+      Strict({ reseller_id: Text(64), merchant_id: Text(64) }),
+      Type.Object({ name: Nullable(UpTo(200)) }),
+      { since: "0.3.0" },
+    ),
     /** Internal: whether the ids exist, belong together and are active. */
     active: action(
       Strict({ reseller_id: Text(64), merchant_id: Type.Optional(Text(64)) }),

@@ -5,10 +5,10 @@ import { isFileError, errorMessage } from "./user-error.ts";
 import { runKeyboardConversation, type Keyboard } from "./keyboard-conversation.ts";
 import { simulatedNotice } from "../../models/languages.ts";
 import { openModel, type Model } from "./models.ts";
-import { play, type Played } from "./play-script.ts";
+import { payloadOf, play, type Played } from "./play-script.ts";
+import { samplePayload } from "../sample/sample-payload.ts";
 import {
   isFolder,
-  examplePayload,
   type LoadedTemplate,
   readPayload,
   readScripts,
@@ -38,7 +38,7 @@ async function playAll(asked: Arguments, model: Model, print: (line: string) => 
   const say = asked.json ? (): void => undefined : print;
   // every file is read before the first conversation begins
   const scripts = readScripts(asked.scripts).map((named) => ({ named, ready: templateFor(named, asked.template) }));
-  for (const { named, ready } of scripts) requirePayload(named.file, ready, named.script.payload ?? {});
+  for (const { named, ready } of scripts) requirePayload(named.file, ready, payloadOf(named.script, ready));
   const played: Played[] = [];
   for (const { named, ready } of scripts) {
     say(heading(titleOf(named), ready.name));
@@ -56,7 +56,8 @@ async function playAll(asked: Arguments, model: Model, print: (line: string) => 
 
 async function atKeyboard(asked: Arguments, template: string, model: Model, keyboard: Keyboard): Promise<number> {
   const ready = readTemplate(template, process.cwd());
-  const payload = asked.payload === null ? examplePayload(ready) : readPayload(asked.payload);
+  const payload =
+    asked.payload === null ? samplePayload(ready.template.payload_schema, {}) : readPayload(asked.payload);
   requirePayload(
     asked.payload ?? "the payload made up from payload_schema; give your own with --payload",
     ready,

@@ -152,26 +152,5 @@ export function readPayload(file: string): Record<string, unknown> {
   return isFields(value) ? value : {};
 }
 
-/** A payload out of the schema: examples and defaults where it has them, else the names themselves. */
-export function examplePayload({ template }: LoadedTemplate): Record<string, unknown> {
-  const properties = template.payload_schema?.["properties"];
-  if (!isFields(properties)) return {};
-  const valueOf = (name: string, schema: unknown): unknown => {
-    if (!isFields(schema)) return name;
-    const { examples, default: usual, enum: words, type } = schema;
-    if (Array.isArray(examples) && examples.length > 0) return examples[0];
-    if (usual !== undefined) return usual;
-    if (Array.isArray(words) && words.length > 0) return words[0];
-    return type === "number" || type === "integer" ? 1 : type === "boolean" ? true : name.replaceAll("_", " ");
-  };
-  const required = template.payload_schema?.["required"];
-  const wanted = Array.isArray(required) ? required : [];
-  return Object.fromEntries(
-    Object.entries(properties)
-      .filter(([name]) => wanted.includes(name))
-      .map(([name, schema]) => [name, valueOf(name, schema)]),
-  );
-}
-
 /** What a script is called where it has no name. */
 export const titleOf = ({ file, script }: NamedScript): string => script.name ?? basename(file);

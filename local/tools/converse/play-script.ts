@@ -1,3 +1,4 @@
+import { toldPayload } from "../sample/sample-payload.ts";
 import { checksOf, type Check, type Result } from "./expectations.ts";
 import { NoRecording, type Model } from "./models.ts";
 import { requirePayload, titleOf, type NamedScript, type LoadedTemplate } from "./input-files.ts";
@@ -66,6 +67,10 @@ async function playTurns(conversation: TextConversation, { turns }: Script): Pro
   }
 }
 
+/** The variables of a script: its own, and what the template's payload_schema names (examples, default) for the rest that it requires. */
+export const payloadOf = ({ payload = {} }: Script, { template }: LoadedTemplate): Record<string, unknown> =>
+  toldPayload(template.payload_schema, payload);
+
 /** Plays a script against a template and checks its expectations. `tell` gets each line as it happens. UsageError where the payload does not fit. */
 export async function play(
   named: NamedScript,
@@ -74,7 +79,7 @@ export async function play(
   tell: (line: ShownLine) => void,
 ): Promise<Played> {
   const { file, script } = named;
-  const payload = script.payload ?? {};
+  const payload = payloadOf(script, ready);
   requirePayload(file, ready, payload);
   const lines: ShownLine[] = [];
   const missing: Check[] = [];

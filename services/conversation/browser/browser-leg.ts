@@ -45,6 +45,9 @@ const AHEAD_MS = 300;
 /** Marks in flight; a further one is not sent. */
 const MAX_MARKS = 1000;
 const MAX_TEXT_CHARS = 16_384;
+/** Longest text that counts as said, and the shortest time between two: nobody types faster. */
+const MAX_SAID_CHARS = 1000;
+const SAY_GAP_MS = 500;
 type Speak = (request: SpeakRequest) => void;
 const DTMF_KEY = /^[0-9*#]$/;
 
@@ -86,7 +89,7 @@ function wishesOf(tell: (message: object) => void) {
 
 /**
  * The leg of a session: sound in binary frames and JSON in text frames over a client's WebSocket. It outlives the socket, so that a page that is loaded again goes on. From the client come
- * `start`, `mark`, `digit`, `speak`, `ping` and `leave`; it gets `hello`, `mark`, `clear`, `transcript`, `node`, `speech`, `pong` and `end`.
+ * `start`, `mark`, `digit`, `say`, `speak`, `ping` and `leave`; it gets `hello`, `mark`, `clear`, `transcript`, `node`, `speech`, `pong` and `end`.
  */
 export class BrowserLeg implements MediaLeg {
   readonly #clock: Clock;
@@ -101,6 +104,7 @@ export class BrowserLeg implements MediaLeg {
   #starts = 0;
   #closing = false;
   #heardMs: number;
+  #saidMs = -Infinity;
   #stopWaiting: () => void = () => undefined;
   #stopLooking: () => void;
   readonly #shown = new ShownWords();
@@ -226,6 +230,8 @@ export class BrowserLeg implements MediaLeg {
       case "digit":
         if (DTMF_KEY.test(value)) this.#events.emit((e) => e.digit(value));
         return;
+      case "say":
+        return this.#say(textOf(message["text"]).trim());
       case "ping":
         return this.#tell({ type: "pong" });
       case "leave":
@@ -236,6 +242,15 @@ export class BrowserLeg implements MediaLeg {
       default:
         this.#events.emit((e) => e.fault());
     }
+  }
+
+  /** Words that were typed in place of being spoken. */
+  #say(text: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (text === "" || text.length > MAX_SAID_CHARS || !this.#started || nowMs - this.#saidMs < SAY_GAP_MS)
+      return this.#events.emit((e) => e.fault());
+    this.#saidMs = nowMs;
+    this.#events.emit((e) => e.typed?.(text));
   }
 
   #start(): void {

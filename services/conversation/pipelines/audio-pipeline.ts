@@ -46,6 +46,7 @@ class AudioPipeline implements VoicePipeline {
       ready: (call_id, format) => this.#ready(call_id, format),
       audio: (frame) => this.#turns?.audio(frame),
       digit: (digit) => this.#turns?.digit(digit),
+      typed: (text) => this.#turns?.typed(text),
       mark: (name) => this.#turns?.markReturned(name),
       fault: () => this.#host.recordError("MEDIA_REFUSED_FRAME"),
       closed: (how) => this.#closed(how),

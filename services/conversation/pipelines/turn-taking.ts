@@ -91,6 +91,14 @@ export class TurnTaking {
     this.#dtmf.push(digit, this.#host.dtmfCollection());
   }
 
+  /** A turn of words that were typed: whole, and meant. */
+  typed(text: string): void {
+    if (this.#ended || this.#beep.awaited) return;
+    this.#idle.reset(this.#now());
+    this.#dtmf.flush();
+    this.#callerInput({ type: "heard", text });
+  }
+
   markReturned(name: string): void {
     this.#playout.markReturned(name);
   }

@@ -79,6 +79,8 @@ export interface MediaLegEvents {
   /** Audio of the other side in the leg's format, in order, in frames of the carrier's length (20 ms as a rule). */
   audio(frame: Uint8Array): void;
   digit(digit: string): void;
+  /** Words that the other side has typed in place of saying them; only legs whose client can. */
+  typed?(text: string): void;
   /** All audio written before the mark was played, or thrown away by a clear. */
   mark(name: string, how: "played" | "cleared"): void;
   /** The carrier complains about something we sent. */

@@ -1,17 +1,9 @@
 import { propertiesOf, requiredOf, type Schema } from "../api/action-schema.ts";
+import { escapeHtml } from "../../../shared/html.ts";
 import { isRecord } from "../../../shared/json.ts";
 
 /** How deep fields inside fields are shown. */
 const MAX_DEPTH = 4;
-
-/** Text made safe inside HTML, attributes included. */
-export const escapeHtml = (text: string): string =>
-  text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", "&#39;");
 
 const isText = (v: unknown): v is string => typeof v === "string";
 const optionsOf = (schema: Schema): Schema[] =>

@@ -2,12 +2,13 @@ import { CATALOGUE, type ErrorCode } from "../../../shared/errors.ts";
 import { requiredOf, type Schema } from "../api/action-schema.ts";
 import { samplesOf } from "./code-samples.ts";
 import { exampleOf } from "./examples.ts";
-import { escapeHtml, fieldLines, fieldTable, meaningHtml, namedIn, nameOf, typeHtml } from "./field-tables.ts";
+import { fieldLines, fieldTable, meaningHtml, namedIn, nameOf, typeHtml } from "./field-tables.ts";
 import { descriptionOf, failuresOf } from "./openapi.ts";
 import { SCRIPT, STYLE } from "./page-assets.ts";
 import { bodySchemaOf, bulkSchemasOf, parametersOf, responseSchemaOf } from "./row-schemas.ts";
 import { webhookBody, WEBHOOK_TEXT } from "./webhook-section.ts";
 import { BASE_PATH } from "../../../shared/base-path.ts";
+import { brandHtml, escapeHtml, ICON_LINK } from "../../../shared/html.ts";
 import { TAGS, type Row } from "../routes/row.ts";
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
@@ -15,7 +16,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 const code = (text: string): string => `<code>${escapeHtml(text)}</code>`;
 const anchor = (row: Row): string => `${row.method.toLowerCase()}${row.path.replaceAll(/[^a-z0-9_]+/g, "-")}`;
 const codeLink = (c: ErrorCode): string => `<a href="#${c}">${c}</a>`;
-const methodOf = (row: Row): string => `<span class="method">${row.method}</span>`;
+const methodOf = (row: Row): string => `<span class="method ${row.method.toLowerCase()}">${row.method}</span>`;
 
 function exampleHtml(row: Row): string {
   const example = exampleOf(row);
@@ -48,13 +49,14 @@ function endpointHtml(row: Row): string {
   const { body, response } = schemasOfRow(row);
   return `<details id="${anchor(row)}"><summary>${methodOf(row)} ${code(row.path)} — ${escapeHtml(row.summary)}</summary>
 <p>${escapeHtml(descriptionOf(row))}</p>
+${exampleHtml(row)}
 ${parameters.length > 0 ? `<h4>Parameters</h4>${fieldTable(parameters)}` : ""}
 ${body ? `<h4>${row.bulk ? "Each row of the body" : "Body"}</h4>${bodyHtml(body)}` : ""}
 <h4>Answer ${row.success}${row.bulk ? ", for each row" : ""}</h4>${response ? bodyHtml(response) : `<p>${row.download ? `A file: ${escapeHtml(row.download.join(", "))}.` : "No body."}</p>`}
 <h4>Errors</h4>${table(
     ["Status", "Code"],
     failuresOf(row).map(([status, codes]) => [String(status), codes.map(codeLink).join(", ")]),
-  )}${exampleHtml(row)}</details>`;
+  )}</details>`;
 }
 
 function schemaHtml([name, schema]: readonly [string, Schema]): string {
@@ -67,23 +69,20 @@ function schemaHtml([name, schema]: readonly [string, Schema]): string {
 
 const tagId = (tag: string): string => `tag-${tag.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
 
-/** All endpoints by part of the API, with what a search looks through. */
-const asideHtml = (tags: readonly Row["tag"][], rows: readonly Row[]): string =>
-  `<aside><nav aria-label="Endpoints"><input id="search" type="search" placeholder="Search endpoints" aria-label="Search endpoints" hidden><p><a href="#start">Start</a> · <a href="#webhook">Webhook</a> · <a href="#errors">Errors</a> · <a href="#schemas">Schemas</a></p>${tags
-    .map(
-      (tag) =>
-        `<details><summary>${escapeHtml(tag)}</summary><ul>${rows
-          .filter((row) => row.tag === tag)
-          .map(
-            (row) =>
-              `<li data-text="${escapeHtml(`${row.summary} ${tag}`)}"><a href="#${anchor(row)}">${methodOf(row)} ${code(row.path)}</a></li>`,
-          )
-          .join("")}</ul></details>`,
-    )
-    .join("")}</nav></aside>`;
+const groupHtml = (name: string, items: readonly string[]): string =>
+  `<details><summary>${escapeHtml(name)}</summary><ul>${items.join("")}</ul></details>`;
+const endpointItem = (row: Row): string =>
+  `<li data-text="${escapeHtml(`${row.summary} ${row.tag}`)}"><a href="#${anchor(row)}">${methodOf(row)} ${code(row.path)}</a></li>`;
+const schemaItem = (name: string): string => `<li data-text=""><a href="#schema-${name}">${code(name)}</a></li>`;
+
+/** All endpoints by part of the API, and the schemas, which a search looks through with all that is said of them. */
+const asideHtml = (tags: readonly Row["tag"][], rows: readonly Row[], schemas: readonly string[]): string =>
+  `<aside>${brandHtml("/")}<nav aria-label="Endpoints"><input id="search" type="search" placeholder="Search endpoints and fields" aria-label="Search endpoints and fields" hidden><p id="none" role="status" hidden></p><p><a href="#start">Start</a> · <a href="#webhook">Webhook</a> · <a href="#errors">Errors</a> · <a href="#schemas">Schemas</a></p>${tags
+    .map((tag) => groupHtml(tag, rows.filter((row) => row.tag === tag).map(endpointItem)))
+    .join("")}${groupHtml("Schemas", schemas.map(schemaItem))}</nav></aside>`;
 
 const startHtml = (version: string, url: string): string =>
-  `<h1 id="start">callagent API</h1><p>Outbound voice calls: push a lead, the phone rings, they talk, a webhook reports. Version ${escapeHtml(version)} · <a href="/openapi.json">OpenAPI document</a></p>
+  `<h1 id="start">callagent API</h1><p>Outbound voice calls: push a lead, the phone rings, the agent and the person talk, a webhook reports. API version ${escapeHtml(version)} (<code>X-Api-Version</code>; the program has a version of its own) · <a href="/openapi.json">OpenAPI document</a></p>
 <p>Every path below is relative to <code>${url}</code>. Bodies are JSON, times ISO 8601 in UTC, durations seconds. Get a token, and send it as <code>Authorization: Bearer &lt;token&gt;</code>; samples take both from variables:</p>
 <pre tabindex="0">BASE=${url}
 TOKEN=$(curl -s "$BASE/login" -H 'Content-Type: application/json' -d '{"email":"you@example.com","password":"…"}' | jq -r .access_token)</pre>`;
@@ -104,8 +103,12 @@ export function docsPage(rows: readonly Row[], version: string, base: string): s
   const tags = [...new Set(rows.map((row) => row.tag))];
   const event = webhookBody();
   const named = namedIn([...rows.flatMap((row) => [schemasOfRow(row), parametersOf(row)]), event]);
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>callagent API</title><style>${STYLE}</style></head><body>
-${asideHtml(tags, rows)}<main>${startHtml(version, escapeHtml(`${base}${BASE_PATH}`))}
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>callagent API</title>${ICON_LINK}<style>${STYLE}</style></head><body>
+${asideHtml(
+  tags,
+  rows,
+  [...named].map(([name]) => name),
+)}<main>${startHtml(version, escapeHtml(`${base}${BASE_PATH}`))}
 ${tags
   .map(
     (tag) =>

@@ -1,6 +1,13 @@
 /* The page behind a join link: the SDK with a person's buttons. */
 import { offerRecording } from "./recording.js";
+import { SessionError } from "./session-error.js";
 import { join, wasJoined } from "./session.js";
+
+const KEYS = [..."123456789*0#"];
+/** What is there while the conversation lasts. */
+const DURING = ["mute", "end", "meter", "keypad", "typed"];
+/** Keys that are shown as pressed. */
+const SHOWN_KEYS = 20;
 
 const at = (id) => document.getElementById(id);
 const say = (text) => {
@@ -25,7 +32,7 @@ function showLines({ lines, from }) {
 
 function finish(text) {
   say(text);
-  for (const id of ["start", "mute", "end", "meter"]) at(id).hidden = true;
+  for (const id of ["start", ...DURING, "keys", "pressed"]) at(id).hidden = true;
   if (wakeLock) void wakeLock.release().catch(() => undefined);
   offerRecording();
 }
@@ -56,7 +63,7 @@ async function start() {
   try {
     follow(await join(location.pathname, { onState }));
     if (session.state === "ended") return;
-    for (const id of ["mute", "end", "meter"]) at(id).hidden = false;
+    for (const id of DURING) at(id).hidden = false;
     at("start").hidden = true;
     at("mute").focus();
     wakeLock = navigator.wakeLock ? await navigator.wakeLock.request("screen").catch(() => null) : null;
@@ -74,7 +81,37 @@ at("mute").addEventListener("click", () => {
   at("mute").textContent = session.muted ? "Unmute" : "Mute";
 });
 at("end").addEventListener("click", () => session.leave());
-if (wasJoined(location.pathname)) {
+
+for (const name of KEYS) {
+  const key = document.createElement("button");
+  key.type = "button";
+  key.className = "plain";
+  key.textContent = name;
+  key.addEventListener("click", () => {
+    session.press(name);
+    at("pressed").hidden = false;
+    at("pressed").textContent =
+      `Pressed ${`${at("pressed").textContent.replace("Pressed ", "")}${name}`.slice(-SHOWN_KEYS)}`;
+  });
+  at("keys").append(key);
+}
+at("keypad").addEventListener("click", () => {
+  at("keys").hidden = !at("keys").hidden;
+  at("keypad").setAttribute("aria-expanded", String(!at("keys").hidden));
+});
+at("typed").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = at("text").value.trim();
+  if (text === "") return;
+  session.say(text);
+  at("text").value = "";
+});
+
+const { refused } = document.body.dataset;
+const isOurs = wasJoined(location.pathname);
+// the tab that joined comes back to what is taken
+if (refused && !(isOurs && refused === "SESSION_TAKEN")) finish(new SessionError(refused).message);
+else if (isOurs) {
   say("You were in this conversation. Press the button to go on.");
   at("start").textContent = "Go on";
 }

@@ -1,6 +1,9 @@
 /* The web SDK: `join(link)` lets this page take part in a session (docs/rtc.md). No build step; types in session.d.ts. */
 import { canEnterRooms, openRoom } from "./room-transport.js";
+import { microphoneError, SessionError } from "./session-error.js";
 import { openSocket } from "./socket-transport.js";
+
+export { SessionError };
 
 const RETRY_MS = 500;
 /** The session waits 15 s for sound on a socket that looks open, and 5 s more for a tab that is gone. */
@@ -15,42 +18,10 @@ const PING_MS = 1000;
 const SILENT_MS = 2500;
 const LAST_WORDS_MS = 1000;
 
-const WORDS = {
-  LEAD_NOT_FOUND: "This link does not work, or not any more. Ask for a new one.",
-  SESSION_TAKEN: "Somebody has joined this conversation already, in another window or on another device.",
-  SESSION_OVER: "This conversation is over.",
-  DOOR_NOT_FOUND: "Calls are not taken here any more.",
-  CALL: "The call can't be made: the network is gone, or no calls are taken from this page.",
-  PAYLOAD_INVALID: "This page does not say what is needed for a call.",
-  SESSION_HELD: "The conversation can't begin at the moment. Try again later.",
-  NUMBER_BLACKLISTED: "This conversation is not available.",
-  BUSY: "All places are taken at the moment. Try again in a minute.",
-  RATE_LIMITED: "That was tried too often. Wait a minute, then try again.",
-  NotAllowedError:
-    "The microphone is not allowed. Allow it for this page in your browser, then press the button again.",
-  NotFoundError: "No microphone was found. Connect one, then press the button again.",
-  NotReadableError: "The microphone is in use by another program. Close it, then press the button again.",
-  MICROPHONE: "The microphone can't be used. Check it, then press the button again.",
-  LOUDSPEAKER: "No loudspeaker can be used. Connect one, then press the button again.",
-  BROWSER: "This browser can't be used here: the page must be opened over https, in a current browser.",
-  NETWORK: "There is no network. Check it, then press the button again.",
-  CONNECTION: "The connection can't be made. Check your network, then try again.",
-};
 const GONE = "The network is gone. Trying to come back…";
 const MUTED = "Your microphone is muted. Press Unmute to talk.";
-const FINAL = new Set(["DOOR_NOT_FOUND", "PAYLOAD_INVALID", "LEAD_NOT_FOUND", "SESSION_TAKEN", "SESSION_OVER"]);
 /** What the other transport may do better at. */
 const OTHER_WAY = new Set(["CONNECTION", "NETWORK", "DEPENDENCY_DOWN"]);
-
-/** Why a session can't be joined: `code`, and `message` in plain words. `isFinal`: trying again does not help. */
-export class SessionError extends Error {
-  constructor(code, otherwise = "The conversation can't begin. Try again in a minute.") {
-    super(WORDS[code] || otherwise);
-    this.name = "SessionError";
-    this.code = code;
-    this.isFinal = FINAL.has(code);
-  }
-}
 
 /** Where a tab keeps the secret of a session that it has joined. */
 export const keyOf = (link) => `resume ${new URL(link, location.href).href}`;
@@ -83,7 +54,7 @@ async function openMedia() {
   const stream = await navigator.mediaDevices
     .getUserMedia({ audio: { echoCancellation: true, noiseSuppression: true, autoGainControl: true } })
     .catch((error) => {
-      throw new SessionError(WORDS[error.name] ? error.name : "MICROPHONE");
+      throw microphoneError(error.name);
     });
   const context = new AudioContext();
   await context.audioWorklet.addModule(new URL("audio.js", import.meta.url));
@@ -154,6 +125,11 @@ export class Session extends EventTarget {
   /** A key of a telephone: 0 to 9, *, #. */
   press(name) {
     this.send({ type: "digit", name });
+  }
+
+  /** Says something by typing it: a turn of the person. */
+  say(text) {
+    this.send({ type: "say", text });
   }
 
   mute(muted) {

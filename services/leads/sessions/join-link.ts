@@ -27,6 +27,29 @@ export async function makeJoinLink(
   };
 }
 
+/** The page waits so long for the name that it shows, ms. */
+const NAME_MS = 1000;
+
+/** What the page says before its button is pressed: whether the link leads anywhere, and whose conversation it is. Nothing is changed. */
+export async function lookAtLink(
+  { leads }: Pick<LinkDeps, "leads">,
+  bus: Bus,
+  { link }: ParamsOf<"leads.lookAtLink">,
+): Promise<ResultOf<"leads.lookAtLink">> {
+  const lead = await leads.byLink(sha256(link));
+  if (!lead) return { refused: "LEAD_NOT_FOUND", name: null };
+  const { reseller_id, merchant_id, status } = lead;
+  // a page without a name is better than none
+  const { name } =
+    merchant_id === null
+      ? { name: null }
+      : await bus
+          .call("merchants.named", { reseller_id, merchant_id }, { timeout_ms: NAME_MS })
+          .catch(() => ({ name: null }));
+  if (status === "FINISHED") return { refused: "SESSION_OVER", name };
+  return { refused: status === "PROCESSING" ? "SESSION_TAKEN" : null, name };
+}
+
 /** The button of the page: a tab joins the session of its link, and gets a secret by which it alone comes back. LEAD_NOT_FOUND, SESSION_TAKEN, and what joining is refused with. */
 export async function joinByLink(
   deps: LinkDeps,

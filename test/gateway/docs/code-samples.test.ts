@@ -49,9 +49,11 @@ print(answer.json())`);
   expect(find("Python", "POST /login")).not.toContain("TOKEN");
 });
 
-test("the page's search finds every endpoint of the list, and its policy lets its own script alone run", () => {
+test("the page's search looks through every endpoint and every schema of the page, and its policy lets its own script alone run", () => {
   const page = docsPage(ROUTES, "2026-11-21", "https://x.example");
-  expect([...page.matchAll(/<li data-text="/g)]).toHaveLength(ROUTES.length);
+  const schemas = [...page.matchAll(/<section id="schema-/g)].length;
+  expect(schemas).toBeGreaterThan(10);
+  expect([...page.matchAll(/<li data-text="/g)]).toHaveLength(ROUTES.length + schemas);
   expect(page).toContain(`<script>${SCRIPT}</script>`);
   expect(DOCS_POLICY).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; /);
 });

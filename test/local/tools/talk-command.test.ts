@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../../../local/tools/stack/project-root.ts";
-import { payloadFor } from "../../../local/tools/talk/session-lead.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "callagent-talk-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -26,26 +25,4 @@ test.each([
   [["--template", "x"], 2, `No callagent runs with the data folder ${folder}`],
 ])("talk %j ends with %d and says what is wrong", async (args, code, said) => {
   expect(await talk(...args)).toEqual({ code, said: expect.stringContaining(said) });
-});
-
-test("a payload is what was given, and made-up values for the rest that the template requires; never a number", () => {
-  const schema = {
-    type: "object",
-    required: ["customer_name", "amount", "count", "kind", "desk_name"],
-    properties: {
-      customer_mobile_number: { type: "string" },
-      customer_name: { type: "string" },
-      amount: { type: "string" },
-      count: { type: "integer" },
-      kind: { enum: ["gold", "silver"] },
-      desk_name: { type: "string" },
-    },
-  };
-  expect(payloadFor(schema, { amount: "3" })).toEqual({
-    customer_name: "Ada Lindqvist",
-    amount: "3",
-    count: 1,
-    kind: "gold",
-    desk_name: "desk name",
-  });
 });

@@ -128,8 +128,8 @@ describe("what is not usable is said with its place, and code 2", () => {
     ["a script of nothing", bad("s.yaml", "- a"), /holds no fields/],
     [
       "a payload that does not fit",
-      bad("s.yaml", "turns: []"),
-      /s\.yaml: the payload does not fit payload_schema of order-confirmation[\s\S]*payload\.customer_name is required/,
+      bad("s.yaml", 'payload: { customer_name: "" }\nturns: []'),
+      /s\.yaml: the payload does not fit payload_schema of order-confirmation[\s\S]*payload\.customer_name must NOT have fewer/,
     ],
     [
       "a script without a template",
