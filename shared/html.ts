@@ -13,8 +13,9 @@ export const escapeHtml = (text: string): string =>
 export const ICON =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#1d4ed8"/><path d="M8 14v4M13.3 10v12M18.7 7v18M24 12.5v7" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>';
 
-/** Its link in a page's head, and what a Content-Security-Policy says for it. */
+/** Its link in a page's head. */
 export const ICON_LINK = `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">`;
+/** What a Content-Security-Policy says for it. */
 export const ICON_POLICY = "img-src data:";
 
 /** How every page looks that a person reads: colours of light and dark, type, buttons and cards. */

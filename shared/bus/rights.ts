@@ -47,7 +47,7 @@ const CALLERS: Callers = {
     deleteTemplate: ["gateway"],
     listVersions: ["gateway"],
     createConfiguration: ["gateway"],
-    listConfigurations: ["gateway"],
+    listConfigurations: ["gateway", "leads"],
     getConfiguration: ["gateway"],
     updateConfiguration: ["gateway"],
     deleteConfiguration: ["gateway"],

@@ -3,7 +3,7 @@ import type { Source } from "./code.ts";
 import type { Violation } from "./rules.ts";
 
 /** Files of one folder, at most; a folder that needs more has a second level in it. */
-export const MAX_FOLDER_FILES = 16;
+export const MAX_FOLDER_FILES = 30;
 /** Pages of docs/: the README has them by their question. */
 const MAX_PAGES = 25;
 

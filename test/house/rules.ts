@@ -10,7 +10,7 @@ export interface Violation {
 /** `path:line rule`, as the tests show it. */
 export const said = (v: Violation): string => `${v.path}:${v.line} ${v.rule}`;
 
-export const MAX_LINES = 300;
+export const MAX_LINES = 600;
 export const MAX_SERVICE_FILE_LINES = 150;
 const VAGUE = /^(?:utils?|helpers?|common|misc|types|manager|base)$/;
 const ROLE = /\.(?:service|model|repository|test|check|d)$/;
