@@ -47,8 +47,7 @@ function instructed(flow: Flow, s: DialogueState): ChatMessage[] {
 }
 
 /** Whether a message is the one of the values. What a callee says never is: `calleeWords`. */
-export const isData = (m: ChatMessage): m is Extract<ChatMessage, { role: "system" | "user" }> =>
-  m.role === "user" && m.content.startsWith(`${DATA} `);
+export const isData = (m: ChatMessage): boolean => m.role === "user" && m.content.startsWith(`${DATA} `);
 
 /** A callee's words without what only the service writes at the beginning of a message. */
 export const calleeWords = (text: string): string => text.replace(/^(?:\s*\[(?:data|keypad)\])+\s*/i, "");

@@ -56,7 +56,7 @@ export class SessionSync {
   syncInstructions({ messages, tools }: GenerateRequest): boolean {
     const [system, second] = messages;
     const instructed = { instructions: system?.role === "system" ? system.content : "", tools };
-    const data = second && isData(second) ? second.content : this.#data;
+    const data = second?.role === "user" && isData(second) ? second.content : this.#data;
     const serialised = JSON.stringify(instructed);
     if (serialised === this.#instructed && data === this.#data) return false;
     if (data !== this.#data) this.#o.send(userText(data));
