@@ -35,8 +35,10 @@ export interface DeliveryDoc {
   state: DeliveryState;
   try_count: number;
   next_try_at?: Date;
-  /** When its plan has the next try. It may be due sooner, to probe a host that is down; a failure of that is no try of the plan. Absent until a try failed. */
+  /** When its plan has the next try. It may be due sooner, to probe a host that is down, or was; a failure of that is no try of the plan. Absent until a try failed. */
   planned_at?: Date;
+  /** Not before then, by the receiver's own Retry-After. Absent: it gave none. */
+  asked_until?: Date;
   /** Who took it last: names one taking of several deliveries. */
   taken_by?: string;
   /** Tries that do not count in the plan: those of the rounds before this one, and failed probes. Absent: none. */
@@ -67,6 +69,7 @@ export const deliverySchema = new Schema<DeliveryDoc>(
     try_count: { type: Number, required: true },
     next_try_at: Date,
     planned_at: Date,
+    asked_until: Date,
     taken_by: String,
     tries_before: Number,
     tries,
@@ -114,6 +117,7 @@ export const endpointDeliverySchema = new Schema<DeliveryDoc>(
     try_count: { type: Number, required: true },
     next_try_at: Date,
     planned_at: Date,
+    asked_until: Date,
     taken_by: String,
     tries_before: Number,
     tries,

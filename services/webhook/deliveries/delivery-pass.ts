@@ -19,7 +19,7 @@ const GIVE_UP_EVERY_MS = 60_000;
 
 /** What the pass needs. */
 export interface PassDeps extends Pick<ServiceDeps, "clock" | "ids" | "log"> {
-  deliveries: Pick<DeliveryQueue, "receiversDue" | "dueOf" | "take" | "giveUp">;
+  deliveries: Pick<DeliveryQueue, "receiversDue" | "dueOf" | "take" | "giveUp" | "release">;
   /** Those that may be sent now; what becomes of the others is written down. Absent: all. */
   admit?(due: readonly DueDelivery[]): Promise<readonly DueDelivery[]>;
   hosts: HostSlots;
@@ -35,6 +35,8 @@ export class DeliveryPass {
   #from: Receiver | null = null;
   #scanAt = -Infinity;
   #giveUpAt = -Infinity;
+  /** Nothing was released yet: what the process before knew of receivers died with it. */
+  #isFirst = true;
 
   constructor(deps: PassDeps) {
     this.#deps = deps;
@@ -43,9 +45,21 @@ export class DeliveryPass {
   /** One pass; true: there is more to be taken. */
   async run(): Promise<boolean> {
     await this.#giveUpOld();
+    await this.#releaseWaiting();
     const more = await this.#scanReceivers();
     await this.#takeNext();
     return more || this.#deps.hosts.anyNext();
+  }
+
+  /** Has sent what waits by its own plan for a receiver that was down: at the start of the process for all, as nobody knows which were, then for each that is well again. */
+  async #releaseWaiting(): Promise<void> {
+    const { clock, deliveries, hosts } = this.#deps;
+    if (this.#isFirst) await deliveries.release(null, clock.now());
+    this.#isFirst = false;
+    for (const receiver of hosts.recovered()) {
+      await deliveries.release(receiver, clock.now());
+      hosts.released(receiver);
+    }
   }
 
   /** Finds the receivers that have deliveries due; true: there may be more. */

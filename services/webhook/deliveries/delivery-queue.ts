@@ -3,7 +3,7 @@ import { batched } from "../../../shared/batching.ts";
 import { insertNew, updateEach } from "../../../shared/database/write-batches.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import { keyOf, receiverOf, type Receiver } from "../rules/receiver.ts";
-import { giveUp, takeLease, type DeliveryTransition } from "../rules/delivery-state-machine.ts";
+import { giveUp, releaseWaiting, takeLease, type DeliveryTransition } from "../rules/delivery-state-machine.ts";
 
 /** What is known of a delivery that is due before it is taken. */
 export type DueDelivery = Pick<DeliveryDoc, "_id" | "next_try_at" | "try_count" | "created_at" | "endpoint">;
@@ -26,6 +26,8 @@ export interface DeliveryQueue {
   transition(transition: DeliveryTransition): Promise<void>;
   /** Makes a transition; the delivery as it is afterwards, or null when the guard no longer held. */
   transitionOne(transition: DeliveryTransition): Promise<DeliveryDoc | null>;
+  /** Has what waits for the next try of its plan sent now: to this receiver, or (null) to all. */
+  release(receiver: Receiver | null, now: Date): Promise<void>;
   /** Ends what has been due since before then; how many. */
   giveUp(dueBefore: Date, now: Date): Promise<number>;
   /** What the deliveries of these leads hold. */
@@ -82,6 +84,10 @@ export function deliveryQueue(model: Model<DeliveryDoc>): DeliveryQueue {
     },
     transitionOne: ({ filter, update }) =>
       model.findOneAndUpdate(filter, update, { returnDocument: "after" }).lean<DeliveryDoc>(),
+    async release(receiver, now) {
+      const m = releaseWaiting(receiver, now);
+      await model.updateMany(m.filter, m.update);
+    },
     async giveUp(dueBefore, now) {
       const m = giveUp(dueBefore, now);
       return (await model.updateMany(m.filter, m.update)).modifiedCount;

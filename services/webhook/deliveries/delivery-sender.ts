@@ -7,7 +7,7 @@ import { errorForLog } from "../../../shared/process/log.ts";
 import type { DeliveryDoc } from "./deliveries.model.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";
 import { recordTry } from "../rules/delivery-state-machine.ts";
-import type { HostSlots, HostSlot } from "../hosts/host-slots.ts";
+import type { HostSlots, HostSlot, TryNews } from "../hosts/host-slots.ts";
 import type { PauseChange } from "../hosts/host-records.ts";
 import { TOTAL_TIMEOUT_MS, type WebhookClient } from "./webhook-request.ts";
 import { sentBody } from "../rules/sent-body.ts";
@@ -45,6 +45,13 @@ export interface SenderDeps extends Pick<ServiceDeps, "clock" | "env" | "log" | 
   /** Runs when a request ended and receivers wait for its slot. */
   onRoom(): void;
 }
+
+/**
+ * Whether the host became well while a request to it failed: it was down when the request began, or has answered another one well while this one waited for its
+ * answer. The latter once for each try of the plan: an address that hangs at a host that is well is tried by its plan.
+ */
+const outlivedBy = ({ began_down, answered_since }: TryNews, result: TryResult, isEarly: boolean): boolean =>
+  began_down || (answered_since && result.status === null && !isEarly);
 
 /** Names one try of a delivery in its lead's trace. */
 const tryKey = ({ _id, tries }: DeliveryDoc): string => `webhook ${_id} ${tries.length}`;
@@ -91,13 +98,15 @@ export class DeliverySender {
     const signature = sign(address.secrets, d._id, timestampSeconds, body);
     const traceparent = headerOf(d.trace, tryKey(d));
     const result = await client.send({ url: address.url, id: d._id, timestampSeconds, signature, body, traceparent });
-    this.#logPause(d, slot.answered(result));
+    const news = slot.answered(result);
+    this.#logPause(d, news.pause);
+    const isEarly = d.planned_at !== undefined && now < d.planned_at;
     const verdict = verdictOf(
       result,
       {
         tries: this.#deps.isLast?.(d, now) ? Infinity : d.try_count - (d.tries_before ?? 0),
-        early: d.planned_at !== undefined && now < d.planned_at,
-        host_down: isHostFailure(result) && hosts.isDown(d),
+        planned_at: isEarly ? (d.planned_at ?? null) : null,
+        says_nothing: isHostFailure(result) && (hosts.isDown(d) || outlivedBy(news, result, isEarly)),
         now: clock.now(),
       },
       random(),

@@ -18,6 +18,8 @@ export interface HostRecords {
   begin(receiver: Receiver): void;
   /** Whether the receiver fails whatever it is sent. */
   isDown(receiver: Receiver): boolean;
+  /** Whether it has answered well since then, monotonic ms. */
+  hasAnsweredSince(receiver: Receiver, ms: number): boolean;
   /** Whether its last answer was a good one. */
   isProven(receiver: Receiver): boolean;
   learn(receiver: Receiver, result: TryResult): PauseChange;
@@ -44,6 +46,7 @@ export function hostRecords(clock: Clock, random: () => number): HostRecords {
       const key = keyOf(receiver);
       return isDown(unwell.get(key) ?? null, answered.get(key) ?? null, clock.monotonicMs());
     },
+    hasAnsweredSince: (receiver, ms) => (answered.get(keyOf(receiver)) ?? -Infinity) > ms,
     isProven: (receiver) => proven.get(keyOf(receiver)) === true,
     learn(receiver, result) {
       const key = keyOf(receiver);

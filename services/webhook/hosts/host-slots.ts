@@ -19,10 +19,19 @@ export const MAX_UNPROVEN = 150;
 /** The last of them go by turn, where receivers wait: what comes in does not pass them by. */
 const BY_TURN = 20;
 
+/** What the end of a request shows of its receiver. `pause`: one that this began, or ended. */
+export interface TryNews {
+  pause: PauseChange;
+  /** The receiver was down when the request began. */
+  began_down: boolean;
+  /** The receiver has answered another one well since then. */
+  answered_since: boolean;
+}
+
 /** The permit for one request. */
 export interface HostSlot {
-  /** The request has ended: the receiver's slot is free again, and its health known. Returns a pause that this began, or ended. */
-  answered(result: TryResult): PauseChange;
+  /** The request has ended: the receiver's slot is free again, and its health known. */
+  answered(result: TryResult): TryNews;
   /** Frees the slot among all requests, and the receiver's too where there was no request. */
   release(): void;
 }
@@ -54,10 +63,14 @@ const untilWritten = (receiver: Receiver, proven: boolean): Ceiling[] => {
 export class HostSlots {
   /** Requests under way, and receivers that wait, by the name of what they count in; nothing is kept where there are none. */
   readonly #counts = new Map<string, number>();
+  readonly #clock: Clock;
   readonly #records: HostRecords;
   readonly #waiting = new WaitingReceivers();
+  /** Receivers that were down and are well again, by their key: what waits by its own plan is to be sent now. */
+  readonly #recovered = new Map<string, Receiver>();
 
   constructor(clock: Clock, random: () => number) {
+    this.#clock = clock;
     this.#records = hostRecords(clock, random);
   }
 
@@ -94,8 +107,20 @@ export class HostSlots {
     return out;
   }
 
-  /** Whether `next` would give any. */
+  /** Receivers that were down and are well again, until `released`. */
+  recovered(): Receiver[] {
+    return [...this.#recovered.values()];
+  }
+
+  /** What waited for a receiver is due now. */
+  released(receiver: Receiver): void {
+    this.#recovered.delete(keyOf(receiver));
+    this.enqueue(receiver);
+  }
+
+  /** Whether `next` or `recovered` would give any. */
   anyNext(): boolean {
+    if (this.#recovered.size > 0) return true;
     if (this.#isFull()) return false;
     for (const receiver of this.#inTurn()) if (this.#free(receiver) > 0) return true;
     return false;
@@ -151,13 +176,18 @@ export class HostSlots {
 
   #take(receiver: Receiver): HostSlot {
     const proven = this.#records.isProven(receiver);
+    const [began_down, beganMs] = [this.#records.isDown(receiver), this.#clock.monotonicMs()];
     this.#records.begin(receiver);
     const leaveReceiver = this.#enter([keyOf(receiver), untilAnswered(receiver)[0]]);
     const leaveAll = this.#enter(untilWritten(receiver, proven).map(([name]) => name));
     return {
       answered: (result) => {
         leaveReceiver();
-        return this.#records.learn(receiver, result);
+        const answered_since = this.#records.hasAnsweredSince(receiver, beganMs);
+        const wasDown = this.#records.isDown(receiver);
+        const pause = this.#records.learn(receiver, result);
+        if (wasDown && !this.#records.isDown(receiver)) this.#recovered.set(keyOf(receiver), receiver);
+        return { pause, began_down, answered_since };
       },
       release: () => {
         // a probe that was not made

@@ -1,5 +1,6 @@
 import type { DeliveryDoc } from "../deliveries/deliveries.model.ts";
 import type { DeliveryVerdict, TryResult } from "./delivery-verdict.ts";
+import { receiverOf, type Receiver } from "./receiver.ts";
 
 /** A guarded write on one delivery. */
 export interface DeliveryTransition {
@@ -45,11 +46,15 @@ export function recordTry(
   const entry = { at, status: result.status, error: result.status === null ? result.error : null, duration_ms };
   const filter = { _id: d._id, state: "pending", try_count: d.try_count };
   const listed = { tries: { $each: [entry], $slice: -TRIES_KEPT } };
+  const asked = "asked_until" in verdict ? { asked_until: verdict.asked_until } : {};
   if (verdict.kind === "again")
-    return { filter, update: { $set: { next_try_at: verdict.due, planned_at: verdict.at }, $push: listed } };
+    return {
+      filter,
+      update: { $set: { next_try_at: verdict.due, planned_at: verdict.at, ...asked }, $push: listed },
+    };
   // not listed: a host that is down for days would push every other try out of the list
   if (verdict.kind === "probed")
-    return { filter, update: { $set: { next_try_at: verdict.due }, $inc: { tries_before: 1 } } };
+    return { filter, update: { $set: { next_try_at: verdict.due, ...asked }, $inc: { tries_before: 1 } } };
   return { filter, update: { $set: { state: STATES[verdict.kind] }, $unset: { next_try_at: 1 }, $push: listed } };
 }
 
@@ -57,6 +62,21 @@ export function recordTry(
 export const replayDelivery = (d: Pick<DeliveryDoc, "_id" | "try_count" | "state">, now: Date): DeliveryTransition => ({
   filter: { _id: d._id, state: d.state, try_count: d.try_count, next_try_at: null },
   update: { $set: { state: "pending", next_try_at: now, tries_before: d.try_count }, $unset: { planned_at: 1 } },
+});
+
+/**
+ * pending -> due now, of all that wait for the next try of their plan, to one receiver or (null) to any. Not what somebody sends at this moment, whose lease is no time of
+ * a plan, nor what a receiver asked to wait for.
+ */
+export const releaseWaiting = (receiver: Receiver | null, now: Date): DeliveryTransition => ({
+  filter: {
+    ...(receiver === null ? { host: { $gte: "" } } : receiverOf(receiver)),
+    next_try_at: { $gt: now },
+    state: "pending",
+    $expr: { $eq: ["$next_try_at", "$planned_at"] },
+    $or: [{ asked_until: null }, { asked_until: { $lte: now } }],
+  },
+  update: { $set: { next_try_at: now } },
 });
 
 /**

@@ -20,7 +20,10 @@ export const LONGEST_PAUSE_MS = 8000;
 export const LONGEST_ASKED_PAUSE_MS = 300_000;
 /** Probes of one host under way: one that hangs must not keep the next one waiting. */
 export const PROBES_AT_ONCE = 3;
-/** A host is down for its deliveries from this many failures in a row on, unless it answered well lately: then the failures are those of single addresses. */
+/**
+ * A host is down for its deliveries from this many failures in a row on, unless it answered well lately: then the failures are those of single addresses. One
+ * of which this process has no good answer is down from the first failure on: what the process before knew of it died with that.
+ */
 const FAILURES_TO_BE_DOWN = 2;
 export const ANSWERED_LATELY_MS = 60_000;
 const PAUSE_JITTER = 0.1;
@@ -54,7 +57,8 @@ export function afterBegin(health: HostHealth | null, nowMs: number, random: num
 export const isDown = (health: HostHealth | null, answered_ms: number | null, nowMs: number): boolean =>
   health !== null &&
   (health.paused_until !== null ||
-    (health.failures >= FAILURES_TO_BE_DOWN && (answered_ms === null || nowMs - answered_ms > ANSWERED_LATELY_MS)));
+    answered_ms === null ||
+    (health.failures >= FAILURES_TO_BE_DOWN && nowMs - answered_ms > ANSWERED_LATELY_MS));
 
 const pauseMs = (pauses: number, random: number): number =>
   jitterMs(exponentialMs(pauses, FIRST_PAUSE_MS, LONGEST_PAUSE_MS), PAUSE_JITTER, random);

@@ -101,11 +101,11 @@ describe("a host's health", () => {
       roomFor(paused, PROBES_AT_ONCE, 10, 1000),
     ]).toEqual([7, 10, 0, 1, 1, 0]);
   });
-  test("it is down from its second failure in a row on; one that answers others well is not, until it is paused", () => {
+  test("it is down from its first failure on; one that answered well from its second in a row, and one that does lately is not, until it is paused", () => {
     const [once, twice, paused] = [1, 2, 5].map((n) => afterAll(many(n, fault)) ?? null);
-    expect([once, twice, paused].map((h) => isDown(h ?? null, null, 10))).toEqual([false, true, true]);
+    expect([once, twice, paused].map((h) => isDown(h ?? null, null, 10))).toEqual([true, true, true]);
+    expect([once, twice].map((h) => isDown(h ?? null, 0, ANSWERED_LATELY_MS + 1))).toEqual([false, true]);
     expect([twice, paused].map((h) => isDown(h ?? null, 5, 10))).toEqual([false, true]);
-    expect(isDown(twice ?? null, 0, ANSWERED_LATELY_MS + 1)).toBe(true);
     expect(isDown(null, null, 10)).toBe(false);
   });
 });
@@ -191,8 +191,19 @@ describe("the book of receivers", () => {
     ]);
     h.enqueue(of("a"));
     expect(h.next(20)).toEqual([]);
-    expect(probe?.slots[0]?.answered(ok)).toEqual({ ended: true });
+    expect(probe?.slots[0]?.answered(ok)).toEqual({ pause: { ended: true }, began_down: true, answered_since: false });
+    expect(h.recovered()).toEqual([of("a")]);
+    h.released(of("a"));
+    expect(h.recovered()).toEqual([]);
     expect(h.next(20).map((n) => n.slots.length)).toEqual([MAX_PER_RECEIVER]);
+  });
+  test("a request knows whether its receiver answered another one well while it was under way", async () => {
+    const { hosts: h, clock } = book();
+    const slow = h.acquire(of("a"));
+    await clock.advance(10);
+    expect(h.acquire(of("a"))?.answered(ok)).toEqual({ pause: null, began_down: false, answered_since: false });
+    expect(slow?.answered(silence)).toEqual({ pause: null, began_down: false, answered_since: true });
+    expect(h.recovered()).toEqual([]);
   });
   test("a probe that was not made gives the place back", async () => {
     const { hosts: h, clock } = book();

@@ -50,7 +50,7 @@ describe("signing", () => {
 
 describe("verdict", () => {
   const verdict = (result: TryResult, over: Partial<Try>, random = 0.5) =>
-    verdictOf(result, { tries: 1, early: false, host_down: false, now: NOW, ...over }, random);
+    verdictOf(result, { tries: 1, planned_at: null, says_nothing: false, now: NOW, ...over }, random);
   const later = (ms: number): Date => new Date(NOW.getTime() + ms);
   const again = (ms: number, due_ms = ms) => ({ kind: "again", at: later(ms), due: later(due_ms) });
   const ok = (status: number, retry_after_seconds: number | null = null) => ({ status, retry_after_seconds });
@@ -75,27 +75,36 @@ describe("verdict", () => {
     expect(verdict(ok(500), { tries: 10 }).kind).toBe("exhausted");
   });
   test("Retry-After is obeyed up to 24 h, and never shortens the plan", () => {
-    expect(verdict(ok(503, 60), { tries: 1 })).toEqual(again(60_000));
-    expect(verdict(ok(503, 999_999_999), { tries: 1 })).toEqual(again(MAX_RETRY_AFTER_MS));
-    expect(verdict(ok(503, 1), { tries: 2 })).toEqual(again(300_000));
+    const asked = (ms: number) => ({ asked_until: later(ms) });
+    expect(verdict(ok(503, 60), { tries: 1 })).toEqual({ ...again(60_000), ...asked(60_000) });
+    expect(verdict(ok(503, 999_999_999), { tries: 1 })).toEqual({
+      ...again(MAX_RETRY_AFTER_MS),
+      ...asked(MAX_RETRY_AFTER_MS),
+    });
+    expect(verdict(ok(503, 1), { tries: 2 })).toEqual({ ...again(300_000), ...asked(1000) });
   });
   test("the pause is spread by ten per cent", () => {
     expect(verdict(ok(500), { tries: 1 }, 0)).toEqual(again(4500));
     expect(verdict(ok(500), { tries: 1 }, 1)).toEqual(again(5500));
   });
   test("while its host is down it is due at once, and no sooner than a Retry-After; its plan is as before", () => {
-    const down = { tries: 2, host_down: true };
+    const down = { tries: 2, says_nothing: true };
     expect(verdict(ok(500), down)).toEqual(again(300_000, 1000));
-    expect(verdict(ok(503, 60), down)).toEqual(again(300_000, 60_000));
-    expect(verdict(ok(503, 900), down)).toEqual(again(900_000));
+    expect(verdict(ok(503, 60), down)).toEqual({ ...again(300_000, 60_000), asked_until: later(60_000) });
+    expect(verdict(ok(503, 900), down)).toEqual({ ...again(900_000), asked_until: later(900_000) });
     expect(verdict(ok(500), { ...down, tries: 10 }).kind).toBe("exhausted");
   });
-  test("what fails before the plan's time at a host that is down costs no try; at one that is well it does", () => {
-    const probe = { tries: 10, early: true, host_down: true };
+  test("what fails before the plan's time costs no try: at a host that is down it is due at once, else when the plan has it, and no sooner than a Retry-After", () => {
+    const probe = { tries: 10, planned_at: later(300_000), says_nothing: true };
     expect(verdict(ok(500), probe)).toEqual({ kind: "probed", due: later(1000) });
-    expect(verdict(ok(503, 60), probe)).toEqual({ kind: "probed", due: later(60_000) });
-    expect(verdict(ok(500), { ...probe, host_down: false }).kind).toBe("exhausted");
-    expect(verdict(ok(404), { tries: 2, early: true })).toEqual(again(300_000));
+    expect(verdict(ok(503, 60), probe)).toEqual({
+      kind: "probed",
+      due: later(60_000),
+      asked_until: later(60_000),
+    });
+    const well = { ...probe, says_nothing: false };
+    for (const status of [404, 500]) expect(verdict(ok(status), well)).toEqual({ kind: "probed", due: later(300_000) });
+    expect(verdict(ok(503, 900), well)).toEqual({ kind: "probed", due: later(900_000), asked_until: later(900_000) });
     expect(verdict(ok(200), probe).kind).toBe("delivered");
     expect(verdict(ok(410), probe).kind).toBe("refused");
   });
