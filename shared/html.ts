@@ -30,7 +30,7 @@ code,pre{font:.9em ui-monospace,monospace}code{overflow-wrap:anywhere}
 .card{border:1px solid var(--line);border-radius:.9rem;padding:1rem 1.25rem;margin:.9rem 0;background:var(--soft)}.card h2,.card p{margin:0}
 button{font:inherit;font-weight:600;min-height:2.75rem;padding:.5rem 1.25rem;border-radius:.6rem;border:1px solid var(--accent);background:var(--accent);color:var(--on-accent);cursor:pointer}
 button.plain{background:transparent;border-color:var(--line);color:inherit;font-weight:400}button:disabled{opacity:.55;cursor:default}
-input{font:inherit;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--quiet);border-radius:.6rem;background:var(--ground);color:inherit}
+input{font:inherit;min-height:2.75rem;padding:.5rem .75rem;border:1px solid var(--quiet);border-radius:.6rem;background:var(--ground);color:inherit}::placeholder{color:var(--quiet);opacity:1}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px}`;
 
 /** The line at the head of a page: icon and name. */

@@ -2,7 +2,8 @@ import { Ajv2020, str, type ErrorObject, type ValidateFunction } from "ajv/dist/
 import formats from "ajv-formats";
 import { HOUR_MINUTE, NOT_BLANK, READERS_KEYWORDS, type TSchema } from "./contracts/define.ts";
 import { boundedIssues, type ValidationIssue } from "./errors.ts";
-import { jsonBytes } from "./json.ts";
+import { isRecord, jsonBytes } from "./json.ts";
+import { nearest } from "./process/command-line.ts";
 
 /** The ajv of the contracts: all issues at once, no coercion, defaults filled in, formats checked. That they are schemas is tested, not asked by every process that starts. */
 const ajv = new Ajv2020({
@@ -29,8 +30,36 @@ const pathOf = (e: ErrorObject): string => {
   return `${e.instancePath}${missing}${extra}`.replace(/^\//, "").replaceAll("/", ".");
 };
 
-/** Said of a field that a schema does not have. */
+/** What is said of a field that a schema does not have begins so. */
 export const UNKNOWN_FIELD = "is not a known field";
+
+/** The object schema that a path of an error leads to, where it leads to one alone; null: none is known. */
+function schemaAt(schema: unknown, instancePath: string): Record<string, unknown> | null {
+  let at = schema;
+  for (const step of instancePath.split("/").slice(1)) {
+    if (!isRecord(at)) return null;
+    const properties = isRecord(at["properties"]) ? at["properties"] : {};
+    at = Object.hasOwn(properties, step) ? properties[step] : at["items"];
+  }
+  return isRecord(at) ? at : null;
+}
+
+/** Fields that are suggested for one value, and the longest name that one is sought for: whoever sends thousands of names must not cost us a comparison of each. */
+const MAX_SUGGESTED = 3;
+const MAX_NAME_CHARS = 40;
+
+/** Suggests known fields that were probably meant. */
+function suggestions(schema: unknown): (e: ErrorObject) => string {
+  let left = MAX_SUGGESTED;
+  return ({ keyword, instancePath, params }) => {
+    const name = String(params["additionalProperty"]);
+    if (keyword !== "additionalProperties" || name.length > MAX_NAME_CHARS || left === 0) return "";
+    left -= 1;
+    const properties = schemaAt(schema, instancePath)?.["properties"];
+    const meant = isRecord(properties) ? nearest(name, Object.keys(properties)) : null;
+    return meant === null ? "" : `; did you mean ${meant}?`;
+  };
+}
 
 /** What is expected where a pattern or format does not hold, for who does not read regular expressions. */
 const EXPECTED: ReadonlyMap<unknown, string> = new Map([
@@ -70,16 +99,20 @@ function redundancy(all: readonly ErrorObject[]): (e: ErrorObject) => boolean {
       : nullable.has(e.instancePath) && told.has(e.instancePath);
 }
 
-/** ajv's errors as issues a person can read, one after the other. */
-export function* eachIssue(errors: readonly ErrorObject[] | null | undefined): Generator<ValidationIssue> {
+/** ajv's errors as issues a person can read, one after the other. `schema`: what was checked by; absent: no field is suggested. */
+export function* eachIssue(
+  errors: readonly ErrorObject[] | null | undefined,
+  schema?: unknown,
+): Generator<ValidationIssue> {
   if (!errors) return;
   const isRedundant = redundancy(errors);
-  for (const e of errors) if (!isRedundant(e)) yield { path: pathOf(e), message: messageOf(e) };
+  const meant = suggestions(schema);
+  for (const e of errors) if (!isRedundant(e)) yield { path: pathOf(e), message: `${messageOf(e)}${meant(e)}` };
 }
 
 /** All of ajv's errors as issues a person can read. */
-export const issuesOf = (errors: readonly ErrorObject[] | null | undefined): ValidationIssue[] => [
-  ...eachIssue(errors),
+export const issuesOf = (errors: readonly ErrorObject[] | null | undefined, schema?: unknown): ValidationIssue[] => [
+  ...eachIssue(errors, schema),
 ];
 
 const cache = new WeakMap<object, ValidateFunction>();
@@ -97,6 +130,6 @@ function compiled(schema: Record<string, unknown>): ValidateFunction {
 export function issueChecker(schema: TSchema): (value: unknown) => ValidationIssue[] {
   return (value) => {
     const check = compiled(schema as Record<string, unknown>);
-    return check(value) ? [] : boundedIssues(issuesOf(check.errors));
+    return check(value) ? [] : boundedIssues(issuesOf(check.errors, schema));
   };
 }

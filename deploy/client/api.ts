@@ -5563,6 +5563,11 @@ export interface components {
              */
             readonly finished: number;
             /**
+             * @description Leads that were called at least once. Absent: a version before 0.3.0 counted.
+             * @example 92
+             */
+            readonly called?: number;
+            /**
              * @description Calls that were placed.
              * @example 131
              */
@@ -5593,7 +5598,7 @@ export interface components {
              */
             readonly do_not_call?: number;
             /**
-             * @description Share of the finished leads that were decided, and not by a refusal, 0 to 1; null without any.
+             * @description Share of the leads that were called, have finished and were not aborted whose conversation was decided, and not by a refusal, 0 to 1; null without any.
              * @example 0.42
              */
             readonly success_rate: number | null;
@@ -5641,6 +5646,11 @@ export interface components {
                  */
                 readonly finished: number;
                 /**
+                 * @description Leads that were called at least once. Absent: a version before 0.3.0 counted.
+                 * @example 92
+                 */
+                readonly called?: number;
+                /**
                  * @description Calls that were placed.
                  * @example 131
                  */
@@ -5671,7 +5681,7 @@ export interface components {
                  */
                 readonly do_not_call?: number;
                 /**
-                 * @description Share of the finished leads that were decided, and not by a refusal, 0 to 1; null without any.
+                 * @description Share of the leads that were called, have finished and were not aborted whose conversation was decided, and not by a refusal, 0 to 1; null without any.
                  * @example 0.42
                  */
                 readonly success_rate: number | null;
@@ -11207,7 +11217,7 @@ export interface operations {
     readonly "leads.listEvents": {
         readonly parameters: {
             readonly query?: {
-                /** @description The cursor of the last event that was read, or next_cursor of the last page; without it the answer begins with the oldest event that is kept. */
+                /** @description The cursor of the last event that was read, or next_cursor of the last page; end: from now on; without it the answer begins with the oldest event that is kept. */
                 readonly after?: string;
                 /** @description Most events of the page. */
                 readonly limit?: number;
@@ -11245,7 +11255,7 @@ export interface operations {
     readonly "leads.events": {
         readonly parameters: {
             readonly query?: {
-                /** @description The cursor of the last event that was read, or next_cursor of the last page; without it the answer begins with the oldest event that is kept. */
+                /** @description The cursor of the last event that was read, or next_cursor of the last page; end: from now on; without it the answer begins with the oldest event that is kept. */
                 readonly after?: string;
                 /** @description Most events of the page. */
                 readonly limit?: number;

@@ -11,7 +11,7 @@ export type Followed = AnswerOf<"GET", "/events">["events"][number];
 export interface FollowOptions {
   /** One lead; absent: all leads of the token's scope. */
   lead_id?: string;
-  /** The cursor of the last event that was worked on; absent: from the oldest event that is kept. */
+  /** The cursor of the last event that was worked on; "end": from now on; absent: from the oldest event that is kept. */
   after?: string;
   /** Called where events behind the cursor are no longer kept, so that some were missed; absent: EventsMissed is thrown. */
   missed?: () => void;
@@ -45,8 +45,12 @@ function quietSignal(ms: number): { signal: AbortSignal; heard(): void; stop(): 
   };
 }
 
-/** One stream, until it ends. ApiFailure, NoAnswer, EventsMissed. */
-async function* stream(options: ClientOptions, follow: FollowOptions, cursor: string | undefined) {
+/** One stream, until it ends; `event` null: a cursor alone. ApiFailure, NoAnswer, EventsMissed. */
+async function* stream(
+  options: ClientOptions,
+  follow: FollowOptions,
+  cursor: string | undefined,
+): AsyncGenerator<{ cursor: string; event: Followed["event"] | null }> {
   const { base, signal, timeout_ms = QUIET_MS } = options;
   const authorization = await authorizationOf(options);
   const path = follow.lead_id === undefined ? "/events" : "/leads/{lead_id}/events";
@@ -71,7 +75,8 @@ async function* stream(options: ClientOptions, follow: FollowOptions, cursor: st
       if (message.event === "expired") {
         if (follow.missed === undefined) throw new EventsMissed("Events behind the cursor are no longer kept.");
         follow.missed();
-      } else if (message.id !== "") yield { cursor: message.id, event: JSON.parse(message.data) as Followed["event"] };
+      } else if (message.id !== "" && message.data === "") yield { cursor: message.id, event: null };
+      else if (message.id !== "") yield { cursor: message.id, event: JSON.parse(message.data) as Followed["event"] };
     }
   } catch (error) {
     signal?.throwIfAborted();
@@ -97,7 +102,8 @@ export async function* follow(options: ClientOptions, what: FollowOptions = {}):
     try {
       for await (const followed of stream(options, what, cursor)) {
         tries = 1;
-        yield followed;
+        const { event } = followed;
+        if (event !== null) yield { cursor: followed.cursor, event };
         ({ cursor } = followed);
       }
     } catch (error) {

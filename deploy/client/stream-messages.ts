@@ -3,13 +3,14 @@ export interface StreamMessage {
   /** Empty: the message has none of its own. */
   id: string;
   event: string;
+  /** Empty: there is none. */
   data: string;
 }
 
 /** Longest message that is read, characters: an event is far smaller. */
 const MAX_MESSAGE = 1_048_576;
 
-/** A message out of the lines between two empty ones; null: it has no data. */
+/** A message out of the lines between two empty ones; without data it tells a cursor alone. null: it tells nothing. */
 function messageOf(lines: readonly string[]): StreamMessage | null {
   const fields = lines
     .filter((line) => !line.startsWith(":"))
@@ -18,7 +19,7 @@ function messageOf(lines: readonly string[]): StreamMessage | null {
       return at < 0 ? [line, ""] : [line.slice(0, at), line.slice(at + 1).replace(/^ /, "")];
     });
   const all = (name: string): string[] => fields.filter(([one]) => one === name).map(([, value]) => value);
-  if (all("data").length === 0) return null;
+  if (all("data").length === 0 && all("id").length === 0) return null;
   return { id: all("id").at(-1) ?? "", event: all("event").at(-1) ?? "message", data: all("data").join("\n") };
 }
 

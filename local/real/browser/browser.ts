@@ -13,6 +13,12 @@ const SPEECH = ["flite", "pocketsphinx"];
 const PACKAGES = [PROGRAM, "firefox-esr", "pulseaudio", "pulseaudio-utils", ...SPEECH, "pocketsphinx-en-us"];
 const PROGRAMS = [PROGRAM, "firefox-esr", "flite", "pocketsphinx_batch"];
 const FETCH_MS = 900_000;
+/** What the tests of pages run: Firefox has no sound without a sound card. */
+export const PAGE_PROGRAMS = [PROGRAM, "firefox-esr", "pulseaudio", "pacat", "pactl"] as const;
+/** Debian's packages of them. */
+export const PAGE_PACKAGES = [PROGRAM, "firefox-esr", "pulseaudio", "pulseaudio-utils"] as const;
+/** Those of these programs that are not on the PATH. */
+export const missingPrograms = (programs: readonly string[]): string[] => programs.filter((name) => !hasProgram(name));
 
 async function install(folder: string): Promise<void> {
   const log = join(folder, "logs", "apt.log");

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { isRecord } from "../../../shared/json.ts";
 import { writeWav } from "../../speech/wav.ts";
 import { connectDevTools, type DevTools } from "./devtools.ts";
-import { BROWSER_RATE, EvaluatedPage, TAP } from "./page.ts";
+import { BROWSER_RATE, EvaluatedPage, TAP, type Screen } from "./page.ts";
 
 const START_MS = 60_000;
 /** Runs without a window and without asking anything; everything else is as a person has it. */
@@ -23,13 +23,14 @@ const FLAGS = [
 const ALLOWING = "--use-fake-ui-for-media-stream";
 /** A page under a person's hands. */
 export interface Page extends EvaluatedPage {
-  /** Clicks as a mouse does, so that the browser takes it for a person's. */
-  click(selector: string): Promise<void>;
-  press(key: string): Promise<void>;
+  /** Presses a key of the keyboard, by its name. */
+  key(name: string): Promise<void>;
   reload(): Promise<void>;
   close(): Promise<void>;
-  /** A PNG of a screen of this size. */
-  screenshot(width: number, height: number): Promise<Buffer>;
+  /** Puts the page on such a screen. */
+  show(screen: Screen): Promise<void>;
+  /** A PNG of such a screen. */
+  screenshot(screen: Screen): Promise<Buffer>;
 }
 
 /** A running Chromium. */
@@ -86,7 +87,17 @@ class DrivenPage extends EvaluatedPage implements Page {
       await this.ask("Input.dispatchMouseEvent", { type, ...mouse });
   }
 
-  async press(key: string): Promise<void> {
+  async type(text: string): Promise<void> {
+    await this.ask("Input.insertText", { text });
+  }
+
+  async open(url: string): Promise<void> {
+    await this.evaluate("window.isOld = true");
+    await this.ask("Page.navigate", { url });
+    await this.until("the page to be loaded", `document.readyState === "complete" && !window.isOld`, START_MS);
+  }
+
+  async key(key: string): Promise<void> {
     const written = key === "Enter" ? { text: "\r", windowsVirtualKeyCode: 13 } : key.length === 1 ? { text: key } : {};
     const tab = key === "Tab" ? { windowsVirtualKeyCode: 9 } : {};
     for (const type of ["keyDown", "keyUp"])
@@ -103,9 +114,14 @@ class DrivenPage extends EvaluatedPage implements Page {
     await this.#tools.ask("Target.closeTarget", { targetId: this.#target });
   }
 
-  async screenshot(width: number, height: number): Promise<Buffer> {
-    const screen = { width, height, deviceScaleFactor: 2, mobile: true };
-    await this.ask("Emulation.setDeviceMetricsOverride", screen);
+  async show({ width, height, scheme = "light" }: Screen): Promise<void> {
+    const features = [{ name: "prefers-color-scheme", value: scheme }];
+    await this.ask("Emulation.setEmulatedMedia", { features });
+    await this.ask("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 2, mobile: true });
+  }
+
+  async screenshot(screen: Screen): Promise<Buffer> {
+    await this.show(screen);
     return Buffer.from(textIn(await this.ask("Page.captureScreenshot"), "data"), "base64");
   }
 }

@@ -50,6 +50,25 @@ class FirefoxPage extends EvaluatedPage {
     const mouse = { type: "pointer", id: "mouse", actions };
     await this.#tools.ask("input.performActions", { context: this.#context, actions: [mouse] });
   }
+
+  async type(text: string): Promise<void> {
+    const strokes = [...text].flatMap((value) => [
+      { type: "keyDown", value },
+      { type: "keyUp", value },
+    ]);
+    const keyboard = { type: "key", id: "keyboard", actions: strokes };
+    await this.#tools.ask("input.performActions", { context: this.#context, actions: [keyboard] });
+  }
+
+  async open(url: string): Promise<void> {
+    await this.#tools.ask("browsingContext.navigate", { context: this.#context, url, wait: "complete" });
+  }
+
+  /** A PNG of the screen. */
+  async screenshot(): Promise<Buffer> {
+    const { data } = await this.#tools.ask("browsingContext.captureScreenshot", { context: this.#context });
+    return Buffer.from(String(data), "base64");
+  }
 }
 
 /** A running Firefox with one page. */

@@ -41,13 +41,37 @@ const READ_TAP = `(() => {
 
 const textIn = (of: Record<string, unknown>, name: string): string => String(of[name] ?? "");
 
-/** A page that a driver evaluates expressions in. */
+/** How a person's screen is. Sizes in CSS pixels. */
+export interface Screen {
+  width: number;
+  height: number;
+  scheme?: "light" | "dark";
+}
+
+/** A page under a person's hands, that a driver evaluates expressions in. */
 export abstract class EvaluatedPage {
   abstract evaluate(expression: string): Promise<unknown>;
+  /** Clicks as a mouse does, so that the browser takes it for a person's. */
+  abstract click(selector: string): Promise<void>;
+  /** Types into what has the focus. */
+  abstract type(text: string): Promise<void>;
+  abstract open(url: string): Promise<void>;
 
   /** The text of an element; "": there is none. */
   async text(selector: string): Promise<string> {
     return String(await this.evaluate(`(document.querySelector(${JSON.stringify(selector)}) || {}).textContent || ""`));
+  }
+
+  /** Clicks what may be outside of the screen, or not be there yet. */
+  async press(selector: string, limitMs: number): Promise<void> {
+    const at = `document.querySelector(${JSON.stringify(selector)})`;
+    await this.until(
+      `${selector} to be there`,
+      `${at} !== null && !${at}.disabled && ${at}.offsetParent !== null`,
+      limitMs,
+    );
+    await this.evaluate(`${at}.scrollIntoView({ block: "center", behavior: "instant" })`);
+    await this.click(selector);
   }
 
   /** The middle of an element on the screen. */

@@ -87,11 +87,14 @@ export async function createConfiguration(
     created_at: now,
     updated_at: now,
   };
-  if (!(await configurations.insert(doc)))
+  if (!(await configurations.insert(doc))) {
+    const [other] = await configurations.page(scopeOf(by), { template_id: template._id }, {}, 1);
+    const which = other === undefined ? "that one" : `${other._id} (PUT /configurations/${other._id})`;
     fail(
       "CONFIGURATION_EXISTS",
-      "This template already has a configuration, and a template has at most one; change that one instead.",
+      `This template already has a configuration, and a template has at most one; change ${which} instead.`,
     );
+  }
   await announceChange(deps, bus, by, "configuration.created", doc, { fields: Object.keys(settings) });
   return doc;
 }

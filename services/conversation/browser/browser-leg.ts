@@ -45,9 +45,10 @@ const AHEAD_MS = 300;
 /** Marks in flight; a further one is not sent. */
 const MAX_MARKS = 1000;
 const MAX_TEXT_CHARS = 16_384;
-/** Longest text that counts as said, and the shortest time between two: nobody types faster. */
+/** Longest text that counts as said, and how many within a while: more is no person's. */
 const MAX_SAID_CHARS = 1000;
-const SAY_GAP_MS = 500;
+const MAX_SAID = 20;
+const SAID_MS = 10_000;
 type Speak = (request: SpeakRequest) => void;
 const DTMF_KEY = /^[0-9*#]$/;
 
@@ -104,7 +105,7 @@ export class BrowserLeg implements MediaLeg {
   #starts = 0;
   #closing = false;
   #heardMs: number;
-  #saidMs = -Infinity;
+  #said: number[] = [];
   #stopWaiting: () => void = () => undefined;
   #stopLooking: () => void;
   readonly #shown = new ShownWords();
@@ -247,9 +248,10 @@ export class BrowserLeg implements MediaLeg {
   /** Words that were typed in place of being spoken. */
   #say(text: string): void {
     const nowMs = this.#clock.monotonicMs();
-    if (text === "" || text.length > MAX_SAID_CHARS || !this.#started || nowMs - this.#saidMs < SAY_GAP_MS)
+    this.#said = this.#said.filter((ms) => nowMs - ms < SAID_MS);
+    if (text === "" || text.length > MAX_SAID_CHARS || !this.#started || this.#said.length >= MAX_SAID)
       return this.#events.emit((e) => e.fault());
-    this.#saidMs = nowMs;
+    this.#said.push(nowMs);
     this.#events.emit((e) => e.typed?.(text));
   }
 

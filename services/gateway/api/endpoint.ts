@@ -5,6 +5,8 @@ import type { By } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
 import { bearerOf, type Identifier } from "./bearer.ts";
 import { parseJson, readBytes } from "../http/body.ts";
+import { isRecord } from "../../../shared/json.ts";
+import { notePushed } from "../http/answer-watch.ts";
 import { answer, answerJson, type Exchange, type Handler, type Refuser } from "../http/exchange.ts";
 import type { Limits } from "../http/request-limits.ts";
 import { paramsChecker } from "./action-schema.ts";
@@ -86,6 +88,7 @@ export function endpoint(row: Row, parts: EndpointParts): Handler {
       if (row.guard) await ask(exchange.bus, row.guard, reader.forGuard(given, by));
       const result = await ask(exchange.bus, row.action, params);
       succeeded?.();
+      if (isRecord(result) && "lead_call_tracker_id" in result) notePushed(exchange.res, [result]);
       if (token !== null) parts.identifier.end(token);
       answerRow(row, exchange.res, result);
     } catch (error) {

@@ -106,7 +106,9 @@ async function follow({ clock }: StreamDeps, stream: Stream, first: Page): Promi
   const { res, place, over } = stream;
   const began = clock.monotonicMs();
   let [page, identified, said, looked] = [first, began, began, began];
-  let text = `retry: ${RETRY_MS}\n\n${textOf(page)}`;
+  // a cursor without an event: who comes back before the first one goes on from here
+  const here = page.events.length === 0 ? `id: ${page.next_cursor}\n\n` : "";
+  let text = `retry: ${RETRY_MS}\n\n${here}${textOf(page)}`;
   for (;;) {
     if (text !== "" && !(await send(clock, res, text))) return "slow_reader";
     if (text !== "") said = clock.monotonicMs();

@@ -5,6 +5,7 @@ import { propertiesOf, requiredOf, schemasOf, type Schema } from "./action-schem
 import { nullFieldsOf, toldApart } from "./record-fields.ts";
 import { besideBody, pathNames, type Row } from "../routes/row.ts";
 import { isRecord } from "../../../shared/json.ts";
+import { nearest } from "../../../shared/process/command-line.ts";
 import { UNKNOWN_FIELD } from "../../../shared/validator.ts";
 
 /** A header that says nothing is a client's mistake, wherever it stands: without it the request would not be what the client means. */
@@ -50,6 +51,17 @@ const invalid = (errors: ValidationIssue[]): never =>
     { errors },
   );
 
+/** Longest name for which the one that was meant is sought. */
+const MAX_NAME_CHARS = 40;
+
+/** What was probably meant by a name that is none of these: the nearest, or one that is a part of the other; else all of them. */
+function meantIn(name: string, known: readonly string[]): string {
+  const isPart = (other: string): boolean => name.startsWith(other) || other.startsWith(name);
+  const meant = name.length > MAX_NAME_CHARS ? undefined : (nearest(name, known) ?? known.find(isPart));
+  if (meant !== undefined) return `; did you mean ${meant}?`;
+  return known.length === 0 ? "; there are none here" : `; there are ${known.join(", ")}`;
+}
+
 /** Query parameters by name, each once and only those the row knows. An empty value is refused: it would be no filter, where the client means one. */
 function readQuery(
   query: URLSearchParams,
@@ -59,7 +71,8 @@ function readQuery(
   const values = new Map<string, unknown>();
   const issues: ValidationIssue[] = [];
   for (const [name, text] of query) {
-    if (!known.includes(name)) issues.push({ path: name, message: "is not a known query parameter" });
+    if (!known.includes(name))
+      issues.push({ path: name, message: `is not a known query parameter${meantIn(name, known)}` });
     else if (values.has(name)) issues.push({ path: name, message: "is given more than once" });
     else if (text === "") issues.push({ path: name, message: "is empty; leave it out or give it a value" });
     else values.set(name, coerce(text, properties[name] ?? {}));

@@ -43,6 +43,7 @@ export function toldApart(action: ActionName, { path, message }: ValidationIssue
   const isShown = second === undefined ? first in shown : !(first in shown) && second in shown;
   return {
     path,
-    message: message === UNKNOWN_FIELD && canChange(shown) && deeper.length === 0 && isShown ? READ_ONLY : message,
+    message:
+      message.startsWith(UNKNOWN_FIELD) && canChange(shown) && deeper.length === 0 && isShown ? READ_ONLY : message,
   };
 }

@@ -2,6 +2,7 @@ import { codeOf, type ValidationIssue } from "../../../shared/errors.ts";
 import { bulkAnswer, type BulkAnswer } from "./row-answers.ts";
 import { batchesOf, formOf, type BulkRow } from "./row-batches.ts";
 import { ask, givenWithoutBody, identifyAsker, type EndpointParts } from "../api/endpoint.ts";
+import { notePushed } from "../http/answer-watch.ts";
 import type { Exchange, Handler } from "../http/exchange.ts";
 import { problemOf, statusOf } from "../http/http-errors.ts";
 import { allowSlowBody } from "../http/server.ts";
@@ -17,6 +18,8 @@ const GIVE_UP_AFTER = 3;
 const IDLE_MS = 60_000;
 /** Rows that cost one unit of the tenant's allowance. */
 const ROWS_PER_UNIT = 10;
+/** Longest name of a push that is said again. */
+const MAX_NAME_CHARS = 200;
 /** How long a client that was answered early may go on sending before its connection is closed. */
 const LINGER_MS = 5000;
 
@@ -29,10 +32,17 @@ interface Pusher {
   push(rows: readonly BulkRow[]): Promise<Outcome[]>;
 }
 
-function refusal(row: Row, exchange: Exchange, error: unknown): Outcome {
+/** A row by the client's own name for it, where it has one: results are joined with what was sent. */
+const namedIn = (value: unknown): { order_id?: string } => {
+  const request_id = isRecord(value) ? value["request_id"] : undefined;
+  return typeof request_id === "string" && request_id.length <= MAX_NAME_CHARS ? { order_id: request_id } : {};
+};
+
+function refusal(row: Row, exchange: Exchange, error: unknown, of: BulkRow | null = null): Outcome {
   const { body, status, code } = problemOf(error, { answers: row.answers, request_id: exchange.request_id, docs: "" });
   return {
     status: "refused",
+    ...(of && "value" in of ? namedIn(of.value) : {}),
     code,
     http_status: status,
     message: body.detail,
@@ -77,7 +87,7 @@ function pusher(
       try {
         charge(rows.length);
       } catch (error) {
-        return rows.map((r) => refusal(row, exchange, "value" in r ? error : r.error));
+        return rows.map((r) => refusal(row, exchange, "value" in r ? error : r.error, r));
       }
       if (values.length > 0 && failed < GIVE_UP_AFTER) {
         try {
@@ -90,15 +100,22 @@ function pusher(
       }
       let next = 0;
       return rows.map((r) =>
-        "value" in r ? (outcomes[next++] ?? refusal(row, exchange, lastFailure)) : refusal(row, exchange, r.error),
+        "value" in r ? (outcomes[next++] ?? refusal(row, exchange, lastFailure, r)) : refusal(row, exchange, r.error),
       );
     },
   };
 }
 
-async function inOrder(before: Promise<void>, outcomes: Promise<Outcome[]>, out: BulkAnswer): Promise<void> {
+async function inOrder(
+  res: Exchange["res"],
+  before: Promise<void>,
+  outcomes: Promise<Outcome[]>,
+  out: BulkAnswer,
+): Promise<void> {
   await before;
-  await out.write(await outcomes);
+  const known = await outcomes;
+  notePushed(res, known);
+  await out.write(known);
 }
 
 /** Lets the process attend to others. */
@@ -118,7 +135,7 @@ async function run(
   try {
     for await (const rows of batches) {
       const [before, outcomes] = [last, push(rows)];
-      last = inOrder(before, outcomes, out);
+      last = inOrder(exchange.res, before, outcomes, out);
       last.catch(() => undefined); // handled below
       written.push(last);
       if (written.length >= IN_FLIGHT) await written.shift();

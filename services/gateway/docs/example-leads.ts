@@ -164,13 +164,14 @@ export const EXPLANATION = {
 const FIGURES = {
   leads: 120,
   finished: 96,
+  called: 92,
   attempts: 131,
   answered: 88,
   average_talk_seconds: 37.4,
   cost: 1.834,
   do_not_call: 2,
   decided: 84,
-  success_rate: 0.875,
+  success_rate: 0.924,
 };
 const OUTCOMES = { confirmed: 71, rescheduled: 13, no_answer: 12 };
 /** A lead that begins to wait, as an event. */

@@ -79,7 +79,9 @@ const schemaItem = (name: string): string => `<li data-text=""><a href="#schema-
 const asideHtml = (tags: readonly Row["tag"][], rows: readonly Row[], schemas: readonly string[]): string =>
   `<aside>${brandHtml("/")}<nav aria-label="Endpoints"><input id="search" type="search" placeholder="Search endpoints and fields" aria-label="Search endpoints and fields" hidden><p id="none" role="status" hidden></p><p><a href="#start">Start</a> · <a href="#webhook">Webhook</a> · <a href="#errors">Errors</a> · <a href="#schemas">Schemas</a></p>${tags
     .map((tag) => groupHtml(tag, rows.filter((row) => row.tag === tag).map(endpointItem)))
-    .join("")}${groupHtml("Schemas", schemas.map(schemaItem))}</nav></aside>`;
+    .join(
+      "",
+    )}${groupHtml("Schemas", schemas.map(schemaItem))}<details id="within" hidden><summary>Mentioned in</summary><ul></ul></details></nav></aside>`;
 
 const startHtml = (version: string, url: string): string =>
   `<h1 id="start">callagent API</h1><p>Outbound voice calls: push a lead, the phone rings, the agent and the person talk, a webhook reports. API version ${escapeHtml(version)} (<code>X-Api-Version</code>; the program has a version of its own) · <a href="/openapi.json">OpenAPI document</a></p>

@@ -51,7 +51,7 @@ export class Session extends EventTarget {
   leave(): void;
   /** A key of a telephone: 0 to 9, *, #. */
   press(key: string): void;
-  /** Says something by typing it: a turn of the person; at most 1,000 characters, and two a second. */
+  /** Says something by typing it: a turn of the person; at most 1,000 characters, and 20 times in ten seconds. */
   say(text: string): void;
   /** Has a text spoken (RTC_STREAM); the utterance_id. */
   speak(text: string, how?: { utterance_id?: string; interrupt?: boolean; voice?: string }): string;

@@ -2,6 +2,7 @@ import { fitting } from "../../../shared/batching.ts";
 import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import { DEFAULT_PAGE, scopeOf, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { fail } from "../../../shared/errors.ts";
+import { FROM_NOW_ON } from "../../../shared/contracts/events/event-actions.ts";
 import { leadFor } from "../lists/lead-queries.ts";
 import type { LeadsRepository } from "../leads.repository.ts";
 import type { EventLog } from "./event-log.repository.ts";
@@ -42,8 +43,8 @@ export async function eventsOf(
   { leads, events }: EventQueryDeps,
   { by, lead_id, after, limit = DEFAULT_PAGE }: ParamsOf<"leads.events">,
 ): Promise<ResultOf<"leads.events">> {
-  const from = numberOf("lead", after);
   const { _id, event_seq = 0 } = await leadFor({ leads }, by, lead_id);
+  const from = after === FROM_NOW_ON ? event_seq : numberOf("lead", after);
   const found = (await events.ofLead(_id, from, limit + 1, event_seq)).map((entry) => ({
     cursor: cursorOf("lead", entry.seq),
     event: toCloudEvent(entry),
@@ -87,14 +88,14 @@ export async function listEvents(
   { events }: Pick<EventQueryDeps, "events">,
   { by, after, limit = DEFAULT_PAGE }: ParamsOf<"leads.listEvents">,
 ): Promise<ResultOf<"leads.listEvents">> {
-  const from = numberOf("log", after);
+  const from = after === FROM_NOW_ON ? null : numberOf("log", after);
   const { events: found, next, more, expired } = await page(events, scopeOf(by), from, limit);
   return {
     events: found.map(({ position, event }) => ({ cursor: cursorOf("log", position), event })),
     next_cursor: cursorOf("log", next),
     more,
-    // who begins with the oldest has missed none
-    expired: expired && from > 0,
+    // who begins with the oldest, or with what is to come, has missed none
+    expired: expired && from !== null && from > 0,
   };
 }
 

@@ -199,6 +199,9 @@ async function noteDownload(
   await recordAudit({ log }, bus, { ...entry, details: { lead_id: _id } });
 }
 
+const LIKE_A_LEAD =
+  ", which looks like a lead's id: a recording is asked for by the lead's call_id, which GET /leads/{lead_id} shows";
+
 /** Where the recording of a call is. Who asked for it is in the audit log. */
 export async function recording(
   deps: QueryDeps & Downloads,
@@ -209,7 +212,8 @@ export async function recording(
     ? await bus.call("dialer.recordingOf", { call_id: call_sid })
     : { recording: null };
   const lead = found && (await deps.leads.byId(scopeOf(by), found.lead_id));
-  if (!lead) return fail("RECORDING_NOT_FOUND", "no call of yours has this call_id, so there is no recording of it");
+  if (!lead)
+    return fail("RECORDING_NOT_FOUND", `No call of yours has this call_id${isUuid(call_sid) ? LIKE_A_LEAD : ""}.`);
   const where = readable(found);
   await noteDownload(deps, bus, by, call_sid, lead);
   return where;

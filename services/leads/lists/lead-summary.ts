@@ -28,6 +28,8 @@ export interface Group {
   template: string;
   leads: number;
   attempts: number;
+  /** Leads that were called at least once. */
+  called: number;
   answered: number;
   talk_seconds: number;
   cost: number;
@@ -56,6 +58,7 @@ export const GROUPING: PipelineStage[] = [
       template: { $max: "$template" },
       leads: { $sum: 1 },
       attempts: { $sum: "$attempt_count" },
+      called: { $sum: { $cond: [{ $gt: ["$attempt_count", 0] }, 1, 0] } },
       answered: { $sum: "$answered_count" },
       talk_seconds: { $sum: "$talk_seconds" },
       do_not_call: { $sum: { $cond: [{ $eq: ["$meta.do_not_call", true] }, 1, 0] } },
@@ -69,17 +72,20 @@ function figures(groups: readonly Group[]) {
   const sum = (of: (g: Group) => number): number => groups.reduce((total, g) => total + of(g), 0);
   const finished = sum((g) => (g._id.outcome === null ? 0 : g.leads));
   const answered = sum((g) => g.answered);
-  const succeeded = sum((g) => (isSuccess(g._id.outcome) ? g.leads : 0));
+  const succeeded = sum((g) => (isSuccess(g._id.outcome) ? g.called : 0));
+  // who was not called, or whom somebody took off before the end, had no chance to succeed
+  const tried = sum((g) => (g._id.outcome === null || g._id.outcome === "ABORTED" ? 0 : g.called));
   return {
     leads: sum((g) => g.leads),
     finished,
+    called: sum((g) => g.called),
     attempts: sum((g) => g.attempts),
     answered,
     average_talk_seconds: answered === 0 ? null : Math.round((sum((g) => g.talk_seconds) / answered) * 10) / 10,
     cost: Math.round(sum((g) => g.cost) * COST_DECIMALS) / COST_DECIMALS,
     do_not_call: sum((g) => g.do_not_call),
     decided: sum((g) => (isDecided(g._id.outcome) ? g.leads : 0)),
-    success_rate: finished === 0 ? null : Math.round((succeeded / finished) * 1000) / 1000,
+    success_rate: tried === 0 ? null : Math.round((succeeded / tried) * 1000) / 1000,
   };
 }
 

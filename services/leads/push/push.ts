@@ -183,6 +183,8 @@ export async function push(deps: PushDeps, bus: Bus, params: ParamsOf<"leads.pus
   };
 }
 
+/** Longest name of a push that is said again. */
+const MAX_ORDER_ID = 200;
 const inputIssues = issueChecker(PushInput);
 const isPushedLead = (value: unknown): value is PushedLead => isRecord(value) && inputIssues(value).length === 0;
 
@@ -192,6 +194,12 @@ function shapeRefusal(value: unknown): Refusal {
   const first = issues.map(({ path, message }) => `${path || "it"} ${message}`).slice(0, 3);
   return refusal("VALIDATION_FAILED", `The row is no lead: ${first.join("; ")}.`, issues);
 }
+
+/** The client's own name for a row that is refused, by which it finds the row again. */
+const orderIdIn = (value: unknown): { order_id?: string } => {
+  const request_id = isRecord(value) ? value["request_id"] : undefined;
+  return typeof request_id === "string" ? { order_id: request_id.slice(0, MAX_ORDER_ID) } : {};
+};
 
 /** Bulk push: every row is judged by itself, with a few requests and writes for all of them. */
 export async function pushMany(
@@ -214,7 +222,8 @@ export async function pushMany(
     const answer = row === null ? shapeRefusal(values[index]) : (answerOf.get(row) ?? notWritten());
     if ("code" in answer) {
       const { code, message, errors } = answer;
-      return { index, status: "refused" as const, code, message, ...(errors.length > 0 ? { errors } : {}) };
+      const given = orderIdIn(values[index]);
+      return { index, status: "refused" as const, ...given, code, message, ...(errors.length > 0 ? { errors } : {}) };
     }
     const { lead_id, message } = answer;
     const order_id = row?.lead.request_id ?? "";

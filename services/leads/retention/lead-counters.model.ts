@@ -12,6 +12,8 @@ export interface CounterSum {
   outcome: string | null;
   leads: number;
   attempts: number;
+  /** Those of them that were called at least once. */
+  called: number;
   answered: number;
   talk_seconds: number;
   cost: number;
@@ -38,6 +40,7 @@ export const leadCounterSchema = new Schema<LeadCounterDoc>(
     outcome: { type: String, default: null },
     leads: { type: Number, required: true },
     attempts: { type: Number, required: true },
+    called: { type: Number, required: true },
     answered: { type: Number, required: true },
     talk_seconds: { type: Number, required: true },
     cost: { type: Number, required: true },

@@ -25,7 +25,7 @@ export interface LeadCounters {
 /** A group of counters: their leads are all over. */
 type CounterGroup = Omit<Group, "_id"> & { _id: Omit<Group["_id"], "status"> };
 
-const FIGURES = ["leads", "attempts", "answered", "talk_seconds", "cost", "do_not_call"] as const;
+const FIGURES = ["leads", "attempts", "called", "answered", "talk_seconds", "cost", "do_not_call"] as const;
 const NOTHING = Object.fromEntries(FIGURES.map((name) => [name, 0])) as Record<(typeof FIGURES)[number], number>;
 
 /** The counter of a group. The outcome is a template's own word: it comes last. */

@@ -18,9 +18,11 @@ const MAX_CURSOR = 16;
 const Limit = Type.Optional(
   described("Most events of the page.", Type.Integer({ minimum: 1, maximum: MAX_EVENTS_PAGE }), { default: 50 }),
 );
+/** The `after` of who wants nothing but what happens from now on; no cursor is written so. */
+export const FROM_NOW_ON = "end";
 const After = Type.Optional(
   described(
-    "The cursor of the last event that was read, or next_cursor of the last page; without it the answer begins with the oldest event that is kept.",
+    `The cursor of the last event that was read, or next_cursor of the last page; ${FROM_NOW_ON}: from now on; without it the answer begins with the oldest event that is kept.`,
     Text(MAX_CURSOR),
     { example: "cDNtdg" },
   ),

@@ -79,6 +79,9 @@ const Whole = Type.Integer({ minimum: 0 });
 const Figures = {
   leads: described("Leads created in the period.", Whole),
   finished: described("Those of them that are FINISHED.", Whole),
+  called: Type.Optional(
+    described("Leads that were called at least once. Absent: a version before 0.3.0 counted.", Whole),
+  ),
   attempts: described("Calls that were placed.", Whole),
   answered: described("Calls that a person answered.", Whole),
   average_talk_seconds: described(
@@ -94,7 +97,7 @@ const Figures = {
     described("Leads whose callee asked not to be called again. Absent: a version before 0.3.0 counted.", Whole),
   ),
   success_rate: described(
-    "Share of the finished leads that were decided, and not by a refusal, 0 to 1; null without any.",
+    "Share of the leads that were called, have finished and were not aborted whose conversation was decided, and not by a refusal, 0 to 1; null without any.",
     Nullable(Type.Number()),
     { example: 0.42 },
   ),

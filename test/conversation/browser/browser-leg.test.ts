@@ -48,6 +48,7 @@ beforeEach(() => {
     ready: (id, format) => void seen.push(["ready", id, format.codec, format.rate]),
     audio: (bytes) => void seen.push(["audio", bytes.byteLength]),
     digit: (digit) => void seen.push(["digit", digit]),
+    typed: (text) => void seen.push(["typed", text]),
     mark: (name, how) => void seen.push(["mark", name, how]),
     fault: () => void seen.push(["fault"]),
     closed: (how) => void seen.push(["closed", how]),
@@ -87,6 +88,25 @@ describe("a session's leg", () => {
     socket.emit("message", data, isBinary);
     socket.emit("message", FRAME, true);
     expect(seen.slice(1)).toEqual([["fault"], ["audio", 640]]);
+  });
+
+  test("takes words that were typed, bounded in length and number, once it has begun", async () => {
+    socket.get({ type: "say", text: "too early" });
+    socket.get({ type: "start" });
+    socket.get({ type: "say", text: "  Yes, please. " });
+    for (const text of ["", "   ", "x".repeat(1001), 7]) socket.get({ type: "say", text });
+    const faults = Array.from({ length: 5 }, () => ["fault"]);
+    expect(seen).toEqual([
+      ["fault"],
+      ["ready", "rtc-room", "s16le", 16_000],
+      ["typed", "Yes, please."],
+      ...faults.slice(1),
+    ]);
+    for (let i = 0; i < 30; i++) socket.get({ type: "say", text: `${i}` });
+    expect(seen.filter(([what]) => what === "typed")).toHaveLength(20);
+    await clock.advance(10_000);
+    socket.get({ type: "say", text: "later" });
+    expect(seen.at(-1)).toEqual(["typed", "later"]);
   });
 
   test("shows only the lines that changed, and all of them to who comes back", () => {

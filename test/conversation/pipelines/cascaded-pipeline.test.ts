@@ -249,6 +249,14 @@ describe("keys", () => {
     expect(c.transcript()).toContain("user: [keypad] 1");
   });
 
+  test("words that are typed cut what we say and are a turn like spoken ones", async () => {
+    const c = onTheLine(answering("I have noted Friday."));
+    await c.until(() => c.heard().includes("Good day."));
+    c.far.type("Friday, please.");
+    await c.until(() => c.heard().includes("noted Friday."));
+    expect(c.transcript()).toContain("user: Friday, please.");
+  });
+
   test("keys towards the callee go as the leg's own message", async () => {
     const flow = testFlow({
       greeting: null,

@@ -102,6 +102,15 @@ describe("what the server is told", () => {
     ]);
   });
 
+  test("words that are typed reach the model as words, once, and are answered", async () => {
+    const c = onTheLine(answering("I have noted Friday."));
+    await c.until(greeted(c));
+    c.far.type("Friday, please.");
+    await c.until(() => c.heard().includes("noted Friday."));
+    expect(c.server.texts()).toEqual([`spoken: ${GREETING}`, "keyed: Friday, please.", "spoken: I have noted Friday."]);
+    expect(c.transcript()).toContain("user: Friday, please.");
+  });
+
   test("keys go as words, once; what was said is not sent again", async () => {
     const c = onTheLine(answering("One.", "Two.", "Three."));
     await c.until(greeted(c));

@@ -4,6 +4,7 @@ import { documentOf } from "../../../services/leads/push/lead-document.ts";
 import type { LeadDoc } from "../../../services/leads/leads.model.ts";
 import type { ParamsOf } from "../../../shared/bus/bus.ts";
 import { asAdmin, asMerchant, asReseller } from "../../../local/harness/stage.ts";
+import { summaryOf, type Group } from "../../../services/leads/lists/lead-summary.ts";
 import { isDecided, isSuccess } from "../../../services/leads/rules/outcomes.ts";
 import { leadsStage, type LeadsStage } from "../../fixtures/leads-stage.ts";
 import { needing } from "../../fixtures/database-abilities.ts";
@@ -103,17 +104,19 @@ describe("GET /analytics/summary", () => {
   const expected = (some: LeadDoc[]) => {
     const finished = some.filter((d) => d.outcome !== null).length;
     const answered = sum(some, (d) => d.answered_count);
-    const succeeded = some.filter((d) => d.outcome === "confirmed" || d.outcome === "rescheduled").length;
-    const decided = succeeded + some.filter((d) => d.outcome === "declined").length;
+    const called = some.filter((d) => d.attempt_count > 0);
+    const of = (in_: LeadDoc[], ...outcomes: string[]) => in_.filter((d) => outcomes.includes(d.outcome ?? "")).length;
+    const tried = called.filter((d) => d.outcome !== null && d.outcome !== "ABORTED").length;
     return {
       leads: some.length,
       finished,
+      called: called.length,
       attempts: sum(some, (d) => d.attempt_count),
       answered,
       average_talk_seconds: Math.round((sum(some, (d) => d.talk_seconds) / answered) * 10) / 10,
       cost: Math.round(sum(some, (d) => sum([d], () => Object.values(d.costs).reduce((a, b) => a + b, 0))) * 1e6) / 1e6,
-      decided,
-      success_rate: Math.round((succeeded / finished) * 1000) / 1000,
+      decided: of(some, "confirmed", "rescheduled", "declined"),
+      success_rate: Math.round((of(called, "confirmed", "rescheduled") / tried) * 1000) / 1000,
       by_outcome: count(some, (d) => d.outcome),
     };
   };
@@ -131,6 +134,18 @@ describe("GET /analytics/summary", () => {
     for (const t of answer.templates)
       expect(t).toMatchObject(expected(counted.filter((d) => d.template_id === t.template_id)));
     expect(answer.templates.map((t) => t.leads)).toEqual(answer.templates.map((t) => t.leads).sort((a, b) => b - a));
+  });
+  test("whom nobody called, and whom somebody took off, do not make the rate of success smaller", () => {
+    const group = (outcome: string, leads: number, called: number) => ({
+      _id: { template_id: "t", status: "FINISHED", outcome },
+      ...{ template: "t", leads, called, attempts: called, answered: 0, talk_seconds: 0, cost: 0, do_not_call: 0 },
+    });
+    const rate = (...groups: Group[]) =>
+      summaryOf(groups, { from: new Date(BEGIN), to: new Date(BEGIN + DAY_MS) }, "USD").success_rate;
+    const called = [group("confirmed", 40, 40), group("rescheduled", 14, 14), group("no_answer", 22, 22)];
+    expect(rate(...called)).toBe(0.711);
+    expect(rate(...called, group("ABORTED", 1961, 3), group("BLACKLISTED", 5, 0), group("EXPIRED", 9, 0))).toBe(0.711);
+    expect(rate(group("ABORTED", 3, 1))).toBeNull();
   });
   test.each([
     ["confirmed", true, true],

@@ -90,24 +90,24 @@ async function usable(lane: Lane): Promise<string> {
   const page = await browser.open(await lane.link(lead_id));
   const focused = (): Promise<unknown> => page.evaluate("document.activeElement.id");
   assert.deepEqual(await findings(page), []);
-  await page.press("Tab");
+  await page.key("Tab");
   assert.equal(await focused(), "start");
-  await page.press("Enter");
+  await page.key("Enter");
   await shows(page, "#words", QUESTION);
   assert.equal(await focused(), "mute");
-  await page.press("Enter");
+  await page.key("Enter");
   assert.equal(await page.text("#mute"), "Unmute");
   await shows(page, "#status", "Your microphone is muted. Press Unmute to talk.");
   assert.deepEqual(await findings(page), []);
   for (const [width, height] of SCREENS) {
-    lane.keep(`page-${width}.png`, await page.screenshot(width, height));
+    lane.keep(`page-${width}.png`, await page.screenshot({ width, height }));
     assert.equal(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true, `${width} wide`);
   }
-  await page.press("Enter");
+  await page.key("Enter");
   await shows(page, "#status", "You can talk now.");
-  await page.press("Tab");
+  await page.key("Tab");
   assert.equal(await focused(), "end");
-  await page.press("Enter");
+  await page.key("Enter");
   await shows(page, "#status", "You have ended the conversation.");
   const lead = await lane.finished(lead_id);
   assert.equal(lead.metaData["call_ended_by"], "customer");

@@ -69,7 +69,7 @@ const troubled =
       await page.click("#start");
       await shows(page, "#status", told);
       assert.deepEqual(await findings(page), []);
-      lane.keep(`microphone-${told.split(" ")[4] ?? ""}.png`, await page.screenshot(WIDTH, HEIGHT));
+      lane.keep(`microphone-${told.split(" ")[4] ?? ""}.png`, await page.screenshot({ width: WIDTH, height: HEIGHT }));
       const { status } = await lane.leadOf(lead_id);
       assert.equal(status, "BACKLOG", "nobody has joined");
       await mend(at);

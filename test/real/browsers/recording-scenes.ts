@@ -8,7 +8,7 @@ import type { Scene } from "./scene.ts";
 
 const QUESTION = "Do you confirm the order?";
 const POLL_MS = 200;
-const PHONE = [320, 844] as const;
+const PHONE = { width: 320, height: 844 };
 /** The difference between a file's length and what a player makes of it, seconds. */
 const PLAYER_SECONDS = 0.2;
 
@@ -28,31 +28,29 @@ async function heardAfter(lane: Lane): Promise<string> {
   await shows(page, "#words", QUESTION);
   const isHeard = async (): Promise<true | undefined> => isHeardIn(await heardBy(page), QUESTION) || undefined;
   await until("the question to be heard", isHeard, WAIT_MS, POLL_MS);
-  await page.press("Tab");
+  await page.key("Tab");
   assert.equal(await focused(page), "end");
-  await page.press("Enter");
+  await page.key("Enter");
   await shows(page, "#status", "You have ended the conversation.");
   await offered(page);
   assert.equal(await focused(page), "hear");
   assert.deepEqual(await findings(page), []);
-  await page.press("Enter");
+  await page.key("Enter");
   await page.until("the recording to be played", PLAYS, WAIT_MS);
   assert.equal(await focused(page), "player");
   assert.deepEqual(await findings(page), []);
-  lane.keep("page-recording.png", await page.screenshot(...PHONE));
+  lane.keep("page-recording.png", await page.screenshot(PHONE));
   assert.equal(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true, "on a phone");
   const lead = await lane.finished(lead_id);
   const { rate, agent } = await lane.stage.recordedSound(lead.call_id ?? "");
   const seconds = Number(await page.evaluate(`document.querySelector("#player").duration`));
   assert.ok(Math.abs(seconds - agent.length / rate) < PLAYER_SECONDS, `${seconds} s of ${agent.length / rate} s`);
   await page.reload();
-  await page.click("#start");
   await shows(page, "#status", "This conversation is over.");
   await offered(page);
   await page.click("#hear");
   await page.until("it to be played once more", PLAYS, WAIT_MS);
   const other = await browser.open(link);
-  await other.click("#start");
   await shows(other, "#status", "This conversation is over.");
   assert.equal(await other.evaluate(`document.querySelector("#recording").hidden`), true, "another tab");
   return `the page played ${seconds.toFixed(1)} s of recording`;

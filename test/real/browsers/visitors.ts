@@ -58,15 +58,15 @@ export async function websiteOf(lane: Lane, name: string): Promise<Website> {
 /** By keyboard: the widget's button has the focus, and Enter presses it. */
 async function pressButton(page: Page): Promise<void> {
   await page.until("the widget", `document.querySelector("callagent-talk") !== null`, WAIT_MS);
-  await page.press("Tab");
+  await page.key("Tab");
   assert.equal(await page.evaluate("document.activeElement.localName"), "callagent-talk");
-  await page.press("Enter");
+  await page.key("Enter");
 }
 
 async function looksRight(lane: Lane, page: Page, when: string): Promise<void> {
   assert.deepEqual(await findings(page), []);
   for (const [width, height] of SCREENS) {
-    lane.keep(`call-us-${when}-${width}.png`, await page.screenshot(width, height));
+    lane.keep(`call-us-${when}-${width}.png`, await page.screenshot({ width, height }));
     assert.equal(await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true, `${width} wide`);
   }
 }
