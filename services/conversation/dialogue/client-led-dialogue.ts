@@ -1,3 +1,4 @@
+import { speakable } from "../speakable/speakable-text.ts";
 import { endByFault, endConversation, none, noteError } from "./dialogue-steps.ts";
 import type { CallerInput, DialogueEvent, DialogueState, Step } from "./dialogue-state.ts";
 import { addPending, addSpoken, takePending, truncateSpeech } from "./transcript.ts";
@@ -16,7 +17,7 @@ function heard(s: DialogueState, text: string, over: boolean | undefined): Step 
 function speak(s: DialogueState, text: string, voice: string | null): Step {
   const spoken = addSpoken(s, text);
   const how = { interruptible: true, ...(voice === null ? {} : { voice }) };
-  return { state: spoken, effects: spoken === s ? [] : [{ type: "say", text: text.trim(), ...how }] };
+  return { state: spoken, effects: spoken === s ? [] : [{ type: "say", text: speakable(text), ...how }] };
 }
 
 function stopped(s: DialogueState, reason: Extract<DialogueEvent, { type: "stopped" }>["reason"]): Step {

@@ -32,7 +32,7 @@ import {
   type CallerInput,
 } from "./dialogue-state.ts";
 import { duringVoicemail, voicemailDetected } from "./voicemail.ts";
-import { render } from "../../../shared/placeholders.ts";
+import { spokenText } from "../speakable/speakable-text.ts";
 
 /** The dialogue: state and event in, state and effects out. It knows no audio, no carrier, no clock; every pipeline shares it. */
 
@@ -41,7 +41,7 @@ function begin(flow: Flow, before: DialogueState): Step {
   if (before.node !== "") return none(before);
   const s = takePending(before);
   if (flow.greeting === null) return enterNode(flow, s, flow.initial_node);
-  const text = render(flow.greeting, [s.payload]);
+  const text = spokenText(flow.greeting, [s.payload]);
   const entered = andThen(say(flow, { ...s, notice: { seq: s.seq, text } }, text), (greeted) =>
     enterNode(flow, greeted, flow.initial_node),
   );

@@ -8,6 +8,7 @@ import { maskConsumed, setVariables } from "./secret-entries.ts";
 import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Step, type DialogueState } from "./dialogue-state.ts";
 import { applyTransitions, decide, unconditionalTransition, type TransitionResult } from "./transitions.ts";
 import { render } from "../../../shared/placeholders.ts";
+import { speakable, spokenText } from "../speakable/speakable-text.ts";
 
 /** The steps a dialogue is made of. Each gives a state and the effects that lead to it. Pure. */
 
@@ -32,7 +33,9 @@ export function noteError(s: DialogueState, code: string, detail?: string): Step
 /** Speaks a fixed text; the mode stays. `may`: it may be interrupted. */
 export function say(flow: Flow, s: DialogueState, text: string, may = interruptible(flow, s.node)): Step {
   const spoken = addSpoken(s, text);
-  return spoken === s ? none(s) : { state: spoken, effects: [{ type: "say", text: text.trim(), interruptible: may }] };
+  return spoken === s
+    ? none(s)
+    : { state: spoken, effects: [{ type: "say", text: speakable(text), interruptible: may }] };
 }
 
 /** They asked not to be called again: a sentence confirms it and the call ends. What was decided before stays. */
@@ -141,7 +144,7 @@ const runActions = (flow: Flow, s: DialogueState, actions: readonly NodeAction[]
 
 /** Speaks a node's fixed text, then waits, goes on or ends. */
 function sayNodeText(flow: Flow, s: DialogueState, text: string): Step {
-  return andThen(say(flow, s, render(text, [s.extracted, s.payload])), (said) => {
+  return andThen(say(flow, s, spokenText(text, [s.extracted, s.payload])), (said) => {
     if (said.closing !== "no") return endConversation(said, "agent");
     const { state, nextNode } = unconditionalTransition(flow, said);
     return nextNode === null ? listen(flow, state) : followTransition(flow, state, nextNode);

@@ -1,3 +1,4 @@
+import { speakable } from "../speakable/speakable-text.ts";
 import type { ToolCall } from "./chat-messages.ts";
 import {
   MAX_HISTORY_MESSAGES,
@@ -45,9 +46,9 @@ export const addPending = (s: DialogueState, uttered: CallerInput): DialogueStat
 /** Processes the queued inputs. */
 export const takePending = (s: DialogueState): DialogueState => ({ ...s.pending.reduce(addHeard, s), pending: [] });
 
-/** We said something, perhaps with a call of a function. */
+/** We said something, perhaps with a call of a function: what is kept is what a voice says of it. */
 export function addSpoken(s: DialogueState, text: string, call?: ToolCall): DialogueState {
-  const content = clip(text);
+  const content = clip(speakable(text));
   if (content === "" && !call) return s;
   const message: HistoryMessage = {
     role: "assistant",
@@ -83,12 +84,16 @@ const plain = (text: string): string => text.replace(/\s+/g, " ").trim();
  * Words that match no text replace the last text: the carrier's report wins.
  */
 export function heardTexts(texts: readonly string[], spoken: string): readonly string[] {
-  const heard = spoken.trim();
-  if (heard === "" || texts.length === 0) return [];
-  for (let at = texts.length - 1; at >= 0; at--) {
-    if (plain(texts.slice(at).join(" ")).startsWith(plain(heard))) return [...texts.slice(0, at), heard];
+  const reported = spoken.trim();
+  if (reported === "" || texts.length === 0) return [];
+  const cleaned = speakable(reported);
+  // what a realtime model writes beside its voice has its markup still
+  for (const heard of new Set([reported, cleaned])) {
+    for (let at = texts.length - 1; at >= 0; at--) {
+      if (plain(texts.slice(at).join(" ")).startsWith(plain(heard))) return [...texts.slice(0, at), heard];
+    }
   }
-  return [...texts.slice(0, -1), heard];
+  return [...texts.slice(0, -1), cleaned === "" ? reported : cleaned];
 }
 
 /** Cuts what we said since the customer last spoke to what they heard of it. `said` is the running generation's part. */

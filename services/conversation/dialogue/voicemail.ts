@@ -1,4 +1,4 @@
-import { render } from "../../../shared/placeholders.ts";
+import { spokenText } from "../speakable/speakable-text.ts";
 import type { Flow } from "./flow.ts";
 import { addSpoken, truncateSpeech } from "./transcript.ts";
 import { endByFault, endConversation, none } from "./dialogue-steps.ts";
@@ -7,7 +7,7 @@ import type { Step, DialogueEvent, DialogueState } from "./dialogue-state.ts";
 /** Voicemail answered the call: carries out the `voicemail_action` of the configuration. Pure. */
 
 const messageOf = (flow: Flow, s: DialogueState): string =>
-  render(flow.voicemail_message ?? "", [s.extracted, s.payload]).trim();
+  spokenText(flow.voicemail_message ?? "", [s.extracted, s.payload]);
 
 /** Voicemail has been detected. Where a message is to be left the conversation falls silent until the beep; without a message the call ends. */
 export function voicemailDetected(flow: Flow, s: DialogueState): Step {

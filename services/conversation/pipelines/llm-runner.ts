@@ -1,5 +1,8 @@
 import type { DialogueEvent } from "../dialogue/dialogue-state.ts";
 import { ModelError, type ChatModel } from "../providers/port.ts";
+import type { TextFilter } from "../speakable/character-filter.ts";
+import { namesIn } from "../speakable/role-labels.ts";
+import { speakableAnswer } from "../speakable/speakable-text.ts";
 import type { GenerateEffect, PipelineHost } from "./port.ts";
 
 /** Where an answer's tokens go. `end` may be called again. */
@@ -13,6 +16,8 @@ interface Generation {
   readonly key: string;
   readonly abort: AbortController;
   readonly began_ms: number;
+  /** What of the model's text is for the customer. */
+  readonly spoken: TextFilter;
   /** The text handed to speech; tokens of a preemptive generation wait in `held`. */
   said: string;
   held: string[];
@@ -31,13 +36,7 @@ export interface LlmRunnerOptions {
   dispatch(event: DialogueEvent): void;
 }
 
-const UNSPEAKABLE = /[*`\p{Extended_Pictographic}\u{FE0F}\u{200D}]/gu;
-
-/**
- * A model's text without markup and emoji, which a voice would read aloud; processes the text piece by piece. Digits, # and ©
- * stay: they can be spoken.
- */
-export const plainText = (text: string): string => text.replace(UNSPEAKABLE, (c) => (/[©®™]/.test(c) ? c : ""));
+const filterFor = ({ messages }: GenerateEffect): TextFilter => speakableAnswer(namesIn(messages[0]?.content ?? ""));
 
 const keyOf = ({ messages, tools }: GenerateEffect): string => JSON.stringify([messages, tools]);
 
@@ -122,6 +121,7 @@ export class LlmRunner {
       key: keyOf(effect),
       abort: new AbortController(),
       began_ms: this.#o.now(),
+      spoken: filterFor(effect),
       said: "",
       held: [],
       sink: null,
@@ -138,9 +138,10 @@ export class LlmRunner {
     try {
       const answer = await this.#o.model.answer(effect, {
         signal: abort.signal,
-        onText: (piece) => this.#take(generation, piece),
+        onText: (piece) => this.#take(generation, generation.spoken.push(piece)),
       });
       if (abort.signal.aborted) return;
+      this.#take(generation, generation.spoken.end());
       this.#o.host.recordAnswer(answer);
       this.#finish(generation, { type: "model_answered", turn, text: "", calls: answer.calls });
     } catch (error) {
@@ -150,8 +151,7 @@ export class LlmRunner {
     }
   }
 
-  #take(generation: Generation, piece: string): void {
-    const token = plainText(piece);
+  #take(generation: Generation, token: string): void {
     if (generation.abort.signal.aborted || token === "") return;
     generation.first_token_ms ??= Math.round(this.#o.now() - generation.began_ms);
     if (this.#current === generation) this.#speak(generation, token);

@@ -239,7 +239,7 @@ describe("the engine at a machine", () => {
     t.voice.perform({ type: "think", turn: 1, messages: [], tools: [], interruptible: true });
     t.voice.perform({ type: "await_beep", message: SAID });
     expect(t.aborted).toEqual(["aborted"]);
-    expect(t.did).toEqual(["Ada, ", "|"]);
+    expect(t.did).toEqual(["Ada,", "|"]);
     t.events().customer(true);
     t.events().prompt("You have reached", false);
     await t.clock.advance(9000);

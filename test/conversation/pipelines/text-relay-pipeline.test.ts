@@ -1,7 +1,7 @@
 import { DEFAULT_LISTENING } from "../../../shared/contracts/records/listening-settings.ts";
 import { textRelayPipeline } from "../../../services/conversation/pipelines/text-relay/text-relay-pipeline.ts";
-import { plainText } from "../../../services/conversation/pipelines/llm-runner.ts";
 import type { SpeechEffect, PipelineHost } from "../../../services/conversation/pipelines/port.ts";
+import type { ChatMessage } from "../../../services/conversation/dialogue/chat-messages.ts";
 import type { DialogueEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import type { TextLeg, TextLegEvents } from "../../../services/conversation/transport/port.ts";
 import { ModelError, type ChatModel, type ModelAnswer } from "../../../services/conversation/providers/port.ts";
@@ -61,10 +61,10 @@ const scripted = (): { asked: Asked[]; model: ChatModel } => {
   };
 };
 
-const think = (turn = 1, interruptible = true): SpeechEffect => ({
+const think = (turn = 1, interruptible = true, messages: readonly ChatMessage[] = []): SpeechEffect => ({
   type: "think",
   turn,
-  messages: [],
+  messages,
   tools: [],
   interruptible,
 });
@@ -123,10 +123,39 @@ describe("speaking", () => {
     asked[1]!.onText("**Hi** 😀");
     asked[1]!.finish("**Hi** 😀");
     await turnOver();
-    expect(leg.did).toEqual(["Hi !", "|!"]);
-    expect(told.at(-1)).toMatchObject({ text: "Hi " });
-    expect(plainText("#5 © 1*2 `x`")).toBe("#5 © 12 x");
+    expect(leg.did).toEqual(["Hi!", "|!"]);
+    expect(told.at(-1)).toMatchObject({ text: "Hi" });
   });
+  test.each<[string, string[], string[]]>([
+    ["markup", ["- Pizza\n", "- [Co", "ke](https://x.ex", "ample) **now**"], ["Pizza", "\nCoke", " now"]],
+    ["an emoji of two pieces", ["Great \uD83D", "\uDC4D", "!"], ["Great", "!"]],
+    ["a thought in its middle", ["Sure. <thi", "nking>They owe 400.</think", "ing> Shall I?"], ["Sure.", " Shall I?"]],
+    ["a role label", ["Agent", ": Hello"], ["Hello"]],
+    ["its own name as a label", ["Mia:", " Hello"], ["Hello"]],
+    ["a token of the chat template", ["<|im_st", "art|>assistant\nHello.<|im_end|>"], ["Hello."]],
+    ["a key", ["press ", "*", " now"], ["press", " * now"]],
+    ["5 * 3", ["5 * 3"], ["5 * 3"]],
+  ])("of an answer with %s only speech is said and told, wherever it is cut", async (_what, pieces, spoken) => {
+    const { leg, told, asked, voice } = open();
+    voice.perform(think(1, true, [{ role: "system", content: "You are Mia." }]));
+    for (const piece of pieces) asked[0]!.onText(piece);
+    asked[0]!.finish(pieces.join(""));
+    await turnOver();
+    expect(leg.did).toEqual([...spoken, "|"]);
+    expect(told).toMatchObject([{ type: "model_answered", text: spoken.join("") }]);
+  });
+  test.each(["...", "**", "🙂", "<think>They said yes.</think>", "Agent:"])(
+    "an answer of which nothing can be said is an empty one: %j",
+    async (text) => {
+      const { leg, told, asked, voice } = open();
+      voice.perform(think());
+      asked[0]!.onText(text);
+      asked[0]!.finish(text);
+      await turnOver();
+      expect(leg.did).toEqual([]);
+      expect(told).toMatchObject([{ type: "model_answered", text: "" }]);
+    },
+  );
   test("a failure is told with what had been said", async () => {
     const { leg, told, asked, voice } = open();
     voice.perform(think(3));

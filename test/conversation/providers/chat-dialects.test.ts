@@ -1,5 +1,4 @@
 import { expect, test } from "@jest/globals";
-import { withoutThought } from "../../../services/conversation/providers/llm/answer-pieces.ts";
 import { chatModel } from "../../../services/conversation/providers/llm/chat-model.ts";
 import { openAiChat } from "../../../services/conversation/providers/llm/openai-chat.ts";
 import { virtualClock } from "../../fixtures/virtual-clock.ts";
@@ -39,17 +38,4 @@ test.each(CHAT_DIALECTS)("$server", async (dialect) => {
   } finally {
     await server.close();
   }
-});
-
-test.each([
-  [["Hello", " there"], "Hello there"],
-  [["<think>a</think>Hello"], "Hello"],
-  [["\n<thi", "nk>a</", "think>", "\n\n", "Hello", " there"], "Hello there"],
-  [["<", "b>Hello"], "<b>Hello"],
-  [["  <thin"], "  <thin"],
-  [["<think>never at an end"], ""],
-  [["<think></think>"], ""],
-])("of %j may be said: %j", (pushed, said) => {
-  const thought = withoutThought();
-  expect(pushed.map((text) => thought.push(text)).join("") + thought.end()).toBe(said);
 });

@@ -4,7 +4,7 @@ import { render } from "../../../../shared/placeholders.ts";
 import { phrasesFor } from "../../../../shared/phrases.ts";
 import type { SpeechModel } from "../../providers/port.ts";
 import type { ModelChoice } from "../../providers/deployment-models.ts";
-import { speakable } from "../../audio/speakable-text.ts";
+import { speakable, spokenText } from "../../speakable/speakable-text.ts";
 
 /** Synthesises the certain and probable sentences of a conversation before the answer, so that the caller does not wait. */
 
@@ -42,7 +42,7 @@ export function openingTexts(
   const first = nodes.find(({ name }) => name === initial_node)?.say;
   // what the conversation itself has to find out first is not known yet
   const known = first !== undefined && isSettled(first, payload) ? [first] : [];
-  return asSaid([greeting ?? "", ...known].map((text) => render(text, [payload])));
+  return asSaid([greeting ?? "", ...known].map((text) => spokenText(text, [payload])));
 }
 
 /** Every fixed text of a template's conversations: the service's own sentences and fillers, and its texts without variables. Pure. */

@@ -3,7 +3,6 @@ import type { PartSink, AudioPlayout } from "../../transport/audio-playout.ts";
 import { resampler } from "../../audio/resampler.ts";
 import { sentenceChunker } from "../../audio/sentence-chunker.ts";
 import type { TokenSink } from "../llm-runner.ts";
-import { speakable } from "../../audio/speakable-text.ts";
 
 /** Texts synthesised at once: the one that plays, and the next. */
 const AT_ONCE = 2;
@@ -103,13 +102,8 @@ export class TtsOutput {
 
   #add(text: string, group: number, how: Manner): void {
     const sink = this.#o.playout.add({ text, group, interruptible: how.interruptible, aside: how.aside ?? false });
-    const spoken = speakable(text);
-    if (spoken === "") {
-      sink.end();
-      return;
-    }
     const speech = how.voice === undefined ? this.#o.speech : this.#o.speechIn(how.voice);
-    this.#jobs.push({ text: spoken, speech, sink, abort: new AbortController(), started: false });
+    this.#jobs.push({ text, speech, sink, abort: new AbortController(), started: false });
     this.#next();
   }
 

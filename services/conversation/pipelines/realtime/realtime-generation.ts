@@ -1,3 +1,4 @@
+import { speakable } from "../../speakable/speakable-text.ts";
 import type { GenerateEffect } from "../port.ts";
 import type { ProcessorContext } from "../voice-processor.ts";
 import type { ResponseAudio } from "./response-audio.ts";
@@ -33,7 +34,7 @@ export class RealtimeGeneration {
     return this.#firstTokenMs;
   }
   get text(): string {
-    return this.#current?.response.text ?? "";
+    return speakable(this.#current?.response.text ?? "");
   }
 
   /** Whether a response's speech may be interrupted. */
@@ -116,7 +117,8 @@ export class RealtimeGeneration {
     this.#current = null;
     const { host } = this.#deps.context;
     const { turn } = current.effect;
-    const { text, calls } = response;
+    const { calls } = response;
+    const text = speakable(response.text);
     if (end.code !== null) {
       host.dispatch({ type: "model_failed", turn, code: end.code, said: text });
       return;

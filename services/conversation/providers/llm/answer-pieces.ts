@@ -1,4 +1,5 @@
 import { isRecord, recordIn, textOf } from "../../../../shared/json.ts";
+import { withoutThoughts } from "../../speakable/speakable-text.ts";
 import { ModelError, type ChatPiece } from "../port.ts";
 
 /** A streamed chunk as far as it is read: `chat.completion.chunk` of OpenAI's API reference, without what other servers leave out. */
@@ -8,46 +9,11 @@ export interface StreamedChunk {
   readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
 }
 
-const THOUGHT_BEGINS = "<think>";
-const THOUGHT_ENDS = "</think>";
-
 /** Text of a delta: a string, or parts, of which those of the type `text` are the answer. */
 const answerText = (content: unknown): string =>
   Array.isArray(content)
     ? content.map((part) => (isRecord(part) && part["type"] === "text" ? textOf(part["text"]) : "")).join("")
     : textOf(content);
-
-/**
- * Drops the thought that an answer begins with, `<think>…</think>`: servers that do not know their model's reasoning apart send it as text, and it would be said to the customer.
- * `push` returns what may be said; `end` what was held back because it could have become a thought.
- */
-export function withoutThought(): { push(text: string): string; end(): string } {
-  let at: "beginning" | "thought" | "behind" | "answer" = "beginning";
-  let held = "";
-  return {
-    push(text) {
-      if (at === "answer") return text;
-      held += text;
-      const begun = held.trimStart();
-      if (at === "beginning") {
-        if (begun.startsWith(THOUGHT_BEGINS)) at = "thought";
-        else if (THOUGHT_BEGINS.startsWith(begun)) return "";
-        else at = "answer";
-      }
-      if (at === "thought") {
-        const ends = held.indexOf(THOUGHT_ENDS);
-        held = ends < 0 ? held.slice(-THOUGHT_ENDS.length) : held.slice(ends + THOUGHT_ENDS.length);
-        if (ends >= 0) at = "behind";
-      }
-      if (at === "behind") {
-        held = held.trimStart();
-        if (held !== "") at = "answer";
-      }
-      return at === "answer" ? held : "";
-    },
-    end: () => (at === "beginning" ? held : ""),
-  };
-}
 
 /**
  * Tells the function calls of an answer apart. The API numbers them by `index`; servers leave it out (Ollama, Gemini behind proxies) or give all calls the same (Gemini), and two calls
@@ -81,7 +47,7 @@ function callPieces(): (part: unknown) => ChatPiece | null {
 
 /** Reads the chunks of one answer, whatever server streams it. Throws MODEL_ERROR for the error that a server sends in place of a chunk. */
 export function answerPieces(): { read(chunk: StreamedChunk): ChatPiece[]; end(): ChatPiece[] } {
-  const thought = withoutThought();
+  const answer = withoutThoughts();
   const callOf = callPieces();
   const textPieces = (text: string): ChatPiece[] => (text === "" ? [] : [{ type: "text", text }]);
   return {
@@ -91,13 +57,13 @@ export function answerPieces(): { read(chunk: StreamedChunk): ChatPiece[]; end()
       const delta = choices?.[0]?.delta;
       const parts: readonly unknown[] = Array.isArray(delta?.tool_calls) ? delta.tool_calls : [];
       return [
-        ...textPieces(thought.push(answerText(delta?.content))),
+        ...textPieces(answer.push(answerText(delta?.content))),
         ...parts.map(callOf).filter((piece) => piece !== null),
         ...(usage
           ? [{ type: "usage" as const, prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens }]
           : []),
       ];
     },
-    end: () => textPieces(thought.end()),
+    end: () => textPieces(answer.end()),
   };
 }
