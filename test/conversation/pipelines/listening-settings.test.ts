@@ -133,6 +133,51 @@ describe("words of the caller", () => {
     ["[Music]", true],
     ["(coughs) ♪", true],
     ["Musik läuft", true],
+    ["시청해주셔서 감사합니다!", true],
+    ["시청해 주셔서 감사합니다. 시청해 주셔서 감사합니다.", true],
+    ["MBC 뉴스 이덕영입니다.", true],
+    ["ＭＢＣ 뉴스", true],
+    ["한글자막 by 박진희", true],
+    ["Abone olmayı unutmayın.", true],
+    ["İZLEDİĞİNİZ İÇİN TEŞEKKÜR EDERİM.", true],
+    ["Altyazı M.K.", true],
+    ["次の動画でお会いしましょう。", true],
+    ["ご視聴ありがとうございました", true],
+    ["谢谢观看！", true],
+    ["謝謝觀看 下次見", true],
+    ["请不吝点赞 订阅 转发 打赏支持明镜与点点栏目", true],
+    ["字幕志愿者 杨茜茜", true],
+    ["小編字幕由Amara.org社區提供", true],
+    ["شكراً للمشاهدة", true],
+    ["ترجمة نانسي قنقر", true],
+    ["Cảm ơn các bạn đã theo dõi và hẹn gặp lại.", true],
+    ["Спасибо за просмотр!", true],
+    ["Субтитры создавал DimaTorzok", true],
+    ["Редактор субтитров А.Синецкая Корректор А.Егорова", true],
+    ["Дякую за перегляд!", true],
+    ["Terima kasih telah menonton!", true],
+    ["Tekstning af Nicolai Winther", true],
+    ["Tak for at se med.", true],
+    ["Undertexter från Amara.org-gemenskapen", true],
+    ["Gracias por ver el video. ¡Suscríbete al canal!", true],
+    ["Obrigado por assistir!", true],
+    ["Grazie per la visione.", true],
+    ["Dziękuję za oglądanie.", true],
+    ["Bedankt voor het kijken!", true],
+    ["वीडियो देखने के लिए धन्यवाद।", true],
+    ["Titulky vytvořil JohnyX.", true],
+    ["ขอบคุณที่รับชมครับ", true],
+    ["ευχαριστώ που παρακολουθήσατε", true],
+    ["תודה על הצפייה", true],
+    ["Tak.", false],
+    ["감사합니다", false],
+    ["谢谢", false],
+    ["구독을 취소하고 싶어요", false],
+    ["Abone olmak istemiyorum.", false],
+    ["Спасибо за внимание", false],
+    ["Subtitles are what I ordered.", false],
+    ["Ich sehe keine Untertitel von gestern.", false],
+    ["Thanks for watching. Friday is better.", false],
     ["Thank you.", false],
     ["Thanks for watching over it, but Friday is better.", false],
     ["Friday [inaudible]", false],
@@ -141,11 +186,18 @@ describe("words of the caller", () => {
 
   test("a courtesy is no phantom, but doubtful, alone or repeated", () => {
     const judged = (text: string): boolean[] => [words.isPhantom(text), words.isDoubtful(text)];
-    expect(["Thank you.", "Vielen Dank! Vielen Dank!", "Thank you, Friday."].map(judged)).toEqual([
+    expect(["Thank you.", "감사합니다.", "Vielen Dank! Vielen Dank!", "Thank you, Friday."].map(judged)).toEqual([
+      [false, true],
       [false, true],
       [false, true],
       [false, false],
     ]);
+  });
+
+  test("more words are awaited where those so far begin a phantom of the call's language, not of every other", () => {
+    expect(
+      ["Vielen Dank fürs", "Thanks for", "Na", "Tak", "Abone", "Freitag"].map((text) => words.isUndecided(text)),
+    ).toEqual([true, true, true, false, false, false]);
   });
 
   test.each([

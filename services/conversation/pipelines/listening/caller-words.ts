@@ -1,6 +1,7 @@
+import { languageOf } from "../../../../shared/phrases.ts";
 import type { Listening } from "../../../../shared/contracts/records/listening-settings.ts";
 import { isBackchannel, wordsOf } from "../../audio/endpointing.ts";
-import { DOUBTFUL_PHRASES, PHANTOM_PHRASES } from "./phantom-phrases.ts";
+import { CREDIT_BEGINNINGS, DOUBTFUL_PHRASES, PHANTOM_PHRASES } from "./phantom-phrases.ts";
 
 /** Letters of scripts that write no spaces; so many stand for a word. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu;
@@ -10,6 +11,11 @@ const SOUND_NOTE = /\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|[♪♫]/gu;
 /** A phantom is written over and over where the noise lasts. */
 const MOST_REPEATS = 20;
 const MAX_CHARS = 2000;
+/** Longer than the credits of subtitles. */
+const MAX_CREDIT_CHARS = 70;
+const SENTENCE_END = /[.!?…।؟。！？\n]+/u;
+/** What a recogniser writes or leaves out as it likes: the dot of a Turkish İ, the vowel points and lengths of Arabic and Hebrew. */
+const POINTS = /[\u0307\u0640\u0591-\u05C7\u064B-\u0652\u0670]/gu;
 
 /** What the words of the caller are, whoever recognised them. */
 export interface CallerWords {
@@ -36,6 +42,36 @@ const beginsPickUp = (begun: string): boolean => [...PICK_UPS].some((word) => wo
 
 const inWords = (text: string): string => wordsOf(text.slice(0, MAX_CHARS)).join(" ");
 
+/** The letters and digits of a text, whatever its case, width, marks and blanks. */
+const lettersOf = (text: string): string =>
+  text
+    .slice(0, MAX_CHARS)
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(POINTS, "")
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "");
+
+/** The letters of a text once, where it repeats itself. */
+function unitsOf(letters: string): string[] {
+  const times = Array.from({ length: MOST_REPEATS }, (_, i) => i + 1).filter((n) => letters.length % n === 0);
+  return times
+    .map((n) => letters.slice(0, letters.length / n))
+    .filter((unit, i) => unit.repeat(times[i] ?? 1) === letters);
+}
+
+const CREDITS = CREDIT_BEGINNINGS.map(lettersOf);
+const COMMUNITY = lettersOf("amara.org");
+const isCredit = (letters: string): boolean =>
+  letters.length <= MAX_CREDIT_CHARS &&
+  (letters.includes(COMMUNITY) || CREDITS.some((beginning) => letters.startsWith(beginning)));
+const ALL_PHANTOMS: ReadonlySet<string> = new Set(Object.values(PHANTOM_PHRASES).flat().map(lettersOf));
+const DOUBTFUL: ReadonlySet<string> = new Set(DOUBTFUL_PHRASES.map(lettersOf));
+/** Recognisers that are told a language fall back on English ones. */
+const phantomsIn = (language: string): readonly string[] => [
+  ...(PHANTOM_PHRASES[languageOf(language)] ?? []),
+  ...(PHANTOM_PHRASES["en"] ?? []),
+];
+
 /** How many words a text has; in scripts without spaces by its letters. Pure. */
 export const wordCount = (text: string): number =>
   wordsOf(text).reduce(
@@ -49,19 +85,14 @@ export function callerWords(
   { backchannels, phantom_phrases }: Pick<Listening, "backchannels" | "phantom_phrases">,
 ): CallerWords {
   const nods = new Set(backchannels.map(inWords));
-  const phantoms = new Set([...PHANTOM_PHRASES, ...phantom_phrases].map(inWords));
-  const doubtful = new Set(DOUBTFUL_PHRASES.map(inWords));
-  /** Whether the words are one of the phrases, or one that repeats. */
-  const isOne = (phrases: ReadonlySet<string>, words: readonly string[]): boolean => {
-    for (let times = 1; times <= Math.min(MOST_REPEATS, words.length); times++) {
-      const length = words.length / times;
-      const first = words.slice(0, length).join(" ");
-      if (Number.isInteger(length) && phrases.has(first) && words.join(" ") === `${first} `.repeat(times).trim())
-        return true;
-    }
-    return false;
+  const own = new Set(phantom_phrases.map(lettersOf));
+  const isPhantomPart = (part: string): boolean => {
+    const letters = lettersOf(part);
+    return (
+      letters === "" || isCredit(letters) || unitsOf(letters).some((unit) => ALL_PHANTOMS.has(unit) || own.has(unit))
+    );
   };
-  const known = [...phantoms, ...doubtful, ...nods];
+  const known = [...phantomsIn(language), ...phantom_phrases, ...DOUBTFUL_PHRASES, ...backchannels].map(lettersOf);
   return {
     isPickUp(text, partial = false) {
       const said = wordsOf(text.slice(0, MAX_CHARS));
@@ -72,14 +103,15 @@ export function callerWords(
       );
     },
     isUndecided(text) {
-      const said = inWords(text);
+      const said = lettersOf(text);
       return known.some((phrase) => phrase.startsWith(said));
     },
     isBackchannel: (text) => isBackchannel(text, language, nods),
-    isDoubtful: (text) => isOne(doubtful, wordsOf(text.slice(0, MAX_CHARS))),
+    isDoubtful: (text) => unitsOf(lettersOf(text)).some((unit) => DOUBTFUL.has(unit)),
     isPhantom(text) {
-      const words = wordsOf(text.slice(0, MAX_CHARS).replace(SOUND_NOTE, " "));
-      return words.length === 0 ? text.trim() !== "" : isOne(phantoms, words);
+      const said = text.slice(0, MAX_CHARS).replace(SOUND_NOTE, " ");
+      if (lettersOf(said) === "") return text.trim() !== "";
+      return isPhantomPart(said) || said.split(SENTENCE_END).every(isPhantomPart);
     },
   };
 }
