@@ -2,6 +2,7 @@ import type { Bus, ParamsOf, ResultOf, ServiceDeps } from "../../shared/bus/bus.
 import { recordAudit } from "../../shared/audit.ts";
 import { fail } from "../../shared/errors.ts";
 import { maskPhone } from "../../shared/process/log.ts";
+import { spellingsOf } from "../../shared/numbering/spellings.ts";
 import type { NumberHash } from "../../shared/privacy/number-hash.ts";
 import type { BlacklistRepository } from "./blacklist.repository.ts";
 import {
@@ -31,6 +32,23 @@ async function requireList(bus: Bus, by: ParamsOf<"blacklist.add">["by"], list: 
 const subjectOf = (list: List): string => `blacklist:${list.reseller_id ?? "everybody"}`;
 const masked = (numbers: readonly string[]): string[] => numbers.slice(0, AUDITED_NUMBERS).map(maskPhone);
 
+/** Those of the numbers that are on the list in another spelling of their phone. */
+async function listedOtherwise(
+  blacklist: BlacklistRepository,
+  { reseller_id }: List,
+  numbers: readonly string[],
+): Promise<Set<string>> {
+  const sought = numbers.map((e164) => ({
+    e164,
+    ids: spellingsOf(e164)
+      .slice(1)
+      .map((spelling) => entryId(reseller_id, spelling)),
+  }));
+  const ids = sought.flatMap((one) => one.ids);
+  const existing = ids.length === 0 ? new Set<string>() : await blacklist.existing(ids);
+  return new Set(sought.filter((one) => one.ids.some((id) => existing.has(id))).map(({ e164 }) => e164));
+}
+
 /** Lists numbers; those listed already are counted. FORBIDDEN, INVALID_PHONE_NUMBER, NUMBER_EXISTS when all of them were, RESELLER_NOT_FOUND. */
 export async function addNumbers(
   deps: ServiceDeps,
@@ -43,14 +61,17 @@ export async function addNumbers(
   await requireList(bus, by, list);
   const { reseller_id } = list;
   const created_at = deps.clock.now();
+  const others = await listedOtherwise(blacklist, list, numbers);
   const added = await blacklist.add(
-    numbers.map((phone_number) => ({
-      _id: entryId(reseller_id, phone_number),
-      reseller_id,
-      phone_number,
-      listed_by: by.id,
-      created_at,
-    })),
+    numbers
+      .filter((phone_number) => !others.has(phone_number))
+      .map((phone_number) => ({
+        _id: entryId(reseller_id, phone_number),
+        reseller_id,
+        phone_number,
+        listed_by: by.id,
+        created_at,
+      })),
   );
   requireNew(added, numbers);
   const counts = { added, already_listed: numbers.length - added };
@@ -81,15 +102,18 @@ export async function removeNumbers(
     requireOwn(
       list,
       phone_numbers,
-      await blacklist.existing(numbers.flatMap((e164) => [entryId(list.reseller_id, e164), entryId(null, e164)])),
+      await blacklist.existing(
+        numbers.flatMap(spellingsOf).flatMap((e164) => [entryId(list.reseller_id, e164), entryId(null, e164)]),
+      ),
     );
+  const spellings = numbers.flatMap(spellingsOf);
   const removed = await blacklist.remove(
     list,
-    numbers,
-    numbers.flatMap((e164) => hash.all(e164)),
+    spellings,
+    spellings.flatMap((e164) => hash.all(e164)),
   );
   requireLifted(removed, list);
-  const counts = { removed, not_listed: numbers.length - removed };
+  const counts = { removed, not_listed: Math.max(0, numbers.length - removed) };
   deps.log.info(
     { event: "blacklist.removed", reseller_id: list.reseller_id, by: by.id, ...counts },
     "numbers were taken off the blacklist",
@@ -112,6 +136,6 @@ export async function eraseNumber(
   { phone_number, ...of }: ParamsOf<"blacklist.eraseNumber">,
 ): Promise<ResultOf<"blacklist.eraseNumber">> {
   await blacklist.add([erasedEntry(of, hash.own(phone_number), clock.now())]);
-  const blacklist_entries = await blacklist.forget(of, phone_number);
+  const blacklist_entries = await blacklist.forget(of, spellingsOf(phone_number));
   return { erased: { blacklist_entries }, waiting: [], pending: false };
 }

@@ -3,6 +3,7 @@ import type { ParamsOf } from "../../shared/bus/bus.ts";
 import type { By } from "../../shared/contracts/records/identity.ts";
 import { fail, type ValidationIssue } from "../../shared/errors.ts";
 import { readNumber, toE164 } from "../../shared/phone.ts";
+import { phoneOf, spellingsOf } from "../../shared/numbering/spellings.ts";
 import type { NumberHash } from "../../shared/privacy/number-hash.ts";
 import type { EntryDoc } from "./blacklist.model.ts";
 
@@ -28,21 +29,21 @@ export const erasedId = (reseller_id: string | null, merchant_id: string | null,
 
 /**
  * The ids of the entries that would forbid a call to a number: the reseller's own, the global one, what the callee asked of the tenant, and those of its
- * erasure. Another spelling of the number finds them too.
+ * erasure. Every spelling that rings the same phone finds them, also those that were listed before this was known.
  */
 export function forbiddingIds(
   { reseller_id, phone_number, merchant_id }: Pair,
   hash: Pick<NumberHash, "all">,
 ): string[] {
-  const e164 = toE164(phone_number) ?? phone_number;
-  const listed = [entryId(reseller_id, e164), entryId(null, e164)];
-  const hashes = hash.all(e164);
+  const spellings = spellingsOf(toE164(phone_number) ?? phone_number);
+  const listed = spellings.flatMap((e164) => [entryId(reseller_id, e164), entryId(null, e164)]);
+  const hashes = spellings.flatMap((e164) => hash.all(e164));
   const erased = (of: string | null, merchant: string | null): string[] =>
     hashes.map((hashed) => erasedId(of, merchant, hashed));
   listed.push(...erased(null, null), ...erased(reseller_id, null));
   if (merchant_id === undefined) return listed;
   if (merchant_id !== null) listed.push(...erased(reseller_id, merchant_id));
-  return [...listed, wishId(reseller_id, merchant_id, e164)];
+  return [...listed, ...spellings.map((e164) => wishId(reseller_id, merchant_id, e164))];
 }
 
 /** A callee's wish as it is kept. */
@@ -97,14 +98,14 @@ export function listOf(by: By, named: string | undefined): List {
   return { reseller_id: by.reseller_id };
 }
 
-/** The numbers in E.164, each once, in the order given. INVALID_PHONE_NUMBER names every bad one by its place. */
+/** The numbers in E.164, each phone once, in the order given. INVALID_PHONE_NUMBER names every bad one by its place. */
 export function numbersOf(texts: readonly string[]): string[] {
-  const numbers = new Set<string>();
+  const numbers = new Map<string, string>();
   const errors: ValidationIssue[] = [];
   texts.forEach((text, i) => {
     const read = readNumber(text);
-    if ("e164" in read) numbers.add(read.e164);
-    else errors.push({ path: `phone_numbers.${i}`, message: read.issue });
+    if ("issue" in read) errors.push({ path: `phone_numbers.${i}`, message: read.issue });
+    else if (!numbers.has(phoneOf(read.e164))) numbers.set(phoneOf(read.e164), read.e164);
   });
   if (errors.length > 0)
     fail(
@@ -112,7 +113,7 @@ export function numbersOf(texts: readonly string[]): string[] {
       `${errors.length} of ${texts.length} values are no valid phone numbers; nothing was changed. Correct or remove them.`,
       { errors },
     );
-  return [...numbers];
+  return [...numbers.values()];
 }
 
 /** Whether none of the numbers was new to the list. NUMBER_EXISTS (section 7: the phone number already exists). */
@@ -135,8 +136,10 @@ export function requireNew(added: number, asked: readonly string[]): void {
 /** Whether a reseller names a number that only an admin listed: a reseller may not remove such an entry. FORBIDDEN names every one by its place. */
 export function requireOwn(list: List, texts: readonly string[], existing: ReadonlySet<string>): void {
   const errors = texts.flatMap((text, i): ValidationIssue[] => {
-    const e164 = toE164(text) ?? text;
-    const foreign = existing.has(entryId(null, e164)) && !existing.has(entryId(list.reseller_id, e164));
+    const spellings = spellingsOf(toE164(text) ?? text);
+    const isOn = (reseller_id: string | null): boolean =>
+      spellings.some((e164) => existing.has(entryId(reseller_id, e164)));
+    const foreign = isOn(null) && !isOn(list.reseller_id);
     return foreign
       ? [{ path: `phone_numbers.${i}`, message: "is listed for everybody; only an admin may lift it" }]
       : [];
@@ -162,7 +165,7 @@ export function requireLifted(lifted: number, list: List): void {
 
 /** An entry as it is shown; that of an erased number with the number `sought`, by which it was found. */
 export const toEntry = (d: EntryDoc, sought?: string): BlacklistEntry => ({
-  phone_number: sought ?? d.phone_number,
+  phone_number: (d.source === "erasure" ? sought : undefined) ?? d.phone_number,
   reseller_id: d.reseller_id,
   created_at: d.created_at.toISOString(),
   ...(d.source === undefined ? {} : { source: d.source, merchant_id: d.merchant_id ?? null }),

@@ -10,12 +10,12 @@ import { entryId, type List } from "./blacklist-entries.ts";
 export interface BlacklistRepository {
   /** Writes the entries that are not there yet; how many that were, exactly, also when others list the same numbers meanwhile. */
   add(entries: EntryDoc[]): Promise<number>;
-  /** Entries that apply to the scope (its own and the global ones; of a merchant, what callees asked of it and of its reseller), newest first. `spellings`: only those of one number, in E.164 and by its hashes; undefined: all but erased numbers. */
+  /** Entries that apply to the scope (its own and the global ones; of a merchant, what callees asked of it and of its reseller), newest first. `spellings`: only those of one phone, in E.164 and by their hashes; undefined: all but erased numbers. */
   page(scope: Scope, spellings: readonly string[] | undefined, after: PageFilter, size: number): Promise<EntryDoc[]>;
   /** Removes these numbers, and their hashes, from one list, a reseller's with what callees asked of it and its merchants; returns how many entries that were. */
   remove(list: List, phone_numbers: readonly string[], hashes: readonly string[]): Promise<number>;
-  /** Removes every entry of a scope with this number itself; how many. */
-  forget(scope: Scope, phone_number: string): Promise<number>;
+  /** Removes every entry of a scope with this number itself, in these spellings; how many. */
+  forget(scope: Scope, spellings: readonly string[]): Promise<number>;
   /** Those of the ids that exist; the set may contain others too. */
   existing(ids: string[]): Promise<Set<string>>;
 }
@@ -82,6 +82,7 @@ const withBatches = (model: Model<EntryDoc>, ask: (ids: string[]) => Promise<Set
     const wishes = await model.deleteMany({ phone_number: { $in: [...phone_numbers] }, reseller_id, source: "callee" });
     return listed + wishes.deletedCount;
   },
-  forget: async (scope, phone_number) => (await model.deleteMany({ ...within(scope), phone_number })).deletedCount,
+  forget: async (scope, spellings) =>
+    (await model.deleteMany({ ...within(scope), phone_number: { $in: [...spellings] } })).deletedCount,
   existing: (ids) => (ids.length <= BATCHED_IDS ? ask(ids) : existing(model, ids)),
 });

@@ -1,6 +1,7 @@
 import { service } from "../../shared/bus/bus.ts";
 import { scopeOf } from "../../shared/contracts/records/identity.ts";
 import { readPage } from "../../shared/page.ts";
+import { spellingsOf } from "../../shared/numbering/spellings.ts";
 import { soughtNumber } from "../../shared/phone.ts";
 import { entrySchema } from "./blacklist.model.ts";
 import { blacklistRepository } from "./blacklist.repository.ts";
@@ -13,6 +14,8 @@ export default service("blacklist", (deps) => {
   const blacklist = blacklistRepository(deps.store().model("blacklist", entrySchema));
   const { ERASURE_KEY, ERASURE_OTHER_KEY } = deps.env;
   const hash = numberHash({ ERASURE_KEY, ERASURE_OTHER_KEY });
+  /** All by which entries may name the phone of a number. */
+  const namesOf = (e164: string): string[] => spellingsOf(e164).flatMap((one) => [one, ...hash.all(one)]);
 
   return {
     actions: {
@@ -25,8 +28,7 @@ export default service("blacklist", (deps) => {
         const sought = phone_number === undefined ? undefined : soughtNumber(phone_number, "phone_number");
         const { items, next_cursor } = await readPage(
           { limit, cursor },
-          (after, size) =>
-            blacklist.page(scopeOf(by), sought === undefined ? sought : [sought, ...hash.all(sought)], after, size),
+          (after, size) => blacklist.page(scopeOf(by), sought === undefined ? sought : namesOf(sought), after, size),
           (entry) => toEntry(entry, sought),
         );
         return { count: items.length, entries: items, next_cursor };
@@ -48,7 +50,8 @@ export default service("blacklist", (deps) => {
       },
       archiveFolders({ phone_numbers }) {
         hash.check();
-        return { folders: phone_numbers.map((e164) => hash.folders(e164)) };
+        // what is archived from now on goes to the first
+        return { folders: phone_numbers.map((e164) => spellingsOf(e164).flatMap((one) => hash.folders(one))) };
       },
       eraseNumber: (params) => eraseNumber(deps, blacklist, hash, params),
     },

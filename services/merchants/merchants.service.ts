@@ -9,6 +9,7 @@ import { pausesRepository } from "./pauses/pauses.repository.ts";
 import { pauseActions } from "./pauses/pauses.ts";
 import { resellerSchema } from "./resellers.model.ts";
 import { resellersRepository } from "./resellers.repository.ts";
+import { hasPhone } from "../../shared/numbering/spellings.ts";
 
 /** The scope tree: resellers and their merchants, and whose calling is paused. */
 export default service("merchants", (deps) => {
@@ -35,7 +36,7 @@ export default service("merchants", (deps) => {
       ...pauseActions(deps, merchants, resellers, pauses, () => handOvers.forEach((some) => some.nudge())),
       async testNumbers({ pairs }) {
         const of = await merchants.testNumbers([...new Set(pairs.map((p) => p.merchant_id))]);
-        return { listed: pairs.map((p) => of.get(p.merchant_id)?.includes(p.phone_number) ?? false) };
+        return { listed: pairs.map((p) => hasPhone(of.get(p.merchant_id) ?? [], p.phone_number)) };
       },
       async lookup({ reseller_id, merchant_id }) {
         const [reseller, merchant] = await both(reseller_id, merchant_id);

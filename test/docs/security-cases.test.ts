@@ -104,7 +104,7 @@ S33: overrides that lift a protection
   test/gateway/contract/leads/playground-override.test.ts: user: nothing; the lead is queued without it, and the answer says so
   test/config/rules/effective-configuration.test.ts: no override whatever makes a faulty configuration or lifts what protects the callee
 S34: calls that cost without bound
-  test/shared/destination.test.ts: refuses premium, satellite and shared-cost numbers by default, in any spelling
+  test/shared/numbering/destination.test.ts: refuses premium, satellite and shared-cost numbers by default, in any spelling
   test/dialer/spend/spend-ceiling.test.ts: of many attempts at one instant at two dialers as many are placed as fit; the others wait with its reason
   test/dialer/spend/spend-legs.test.ts: reserves its worst case beside the call's; one that does not fit is refused and nothing is asked of the carrier
 S35: a callee who instructs the model

@@ -1,6 +1,7 @@
 import type { ErrorCode } from "../../../shared/errors.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { deploymentDestinations, destinationIssue } from "../../../shared/numbering/destination.ts";
+import { hasPhone } from "../../../shared/numbering/spellings.ts";
 import { countryOf } from "../../../shared/phone.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
 import { calleeCalls } from "../outbound/callee-cap.ts";
@@ -78,7 +79,7 @@ const calleeCap: LegGate = async (deps, { kind, reseller_id, merchant_id, to, ma
 
 /** Who fills in variables is not who may choose whom the deployment pays to call: their values only choose among the configuration's list. */
 const listed: LegGate = (_, { from_variable, transfer_numbers = [], to }) =>
-  from_variable !== true || transfer_numbers.includes(to)
+  from_variable !== true || hasPhone(transfer_numbers, to)
     ? null
     : {
         outcome: "NUMBER_UNAVAILABLE",

@@ -12,6 +12,7 @@ import { calleeKeyOf, isSame, tombstone } from "./new-calls.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { CALLEE_BUSY, FORMER_CALL_OPEN } from "../../../shared/contracts/records/explanation.ts";
 import type { CallDoc, StoredOrder } from "./calls.model.ts";
+import { phoneOf, spellingsOf } from "../../../shared/numbering/spellings.ts";
 
 /** Reads and writes of `calls`; transitions come from the state machine. */
 export interface Calls {
@@ -35,7 +36,7 @@ export interface Calls {
   /** A call that may be live to this number and keeps an attempt from being dialled. null: none. */
   inTheWay(sought: Sought): Promise<InTheWay | null>;
   /** From when the newest calls, at most `limit`, count for a cap whose windows reach back to `since`, but `ref`. */
-  counted(cap_key: string, since: Date, limit: number, ref?: string): Promise<Date[]>;
+  counted(cap_keys: readonly string[], since: Date, limit: number, ref?: string): Promise<Date[]>;
   /** Our name of the call that has this name at the carrier; null: it is none of ours. */
   refOfCarrier(provider: Provider, call_id: string): Promise<string | null>;
   /** Which of these carrier ids already belong to calls, as the call's name or as its leg's: a carrier may show an ended call by its leg alone. */
@@ -70,7 +71,13 @@ const SOUGHT_AT_ONCE = 200;
 /** Why a call is in this attempt's way; null: it is not. Of another tenant's calls only one that is to end is. */
 function inTheWayOf(call: OpenCall, sought: Sought): InTheWay | null {
   const { ref, lead_id, to, now } = sought;
-  if (call.callee !== to || call._id === ref || (call.open_until ?? now) <= now) return null;
+  if (
+    call.callee === undefined ||
+    phoneOf(call.callee) !== phoneOf(to) ||
+    call._id === ref ||
+    (call.open_until ?? now) <= now
+  )
+    return null;
   if (call.lead_id === lead_id || call.hang_up !== undefined) return { call, why: FORMER_CALL_OPEN };
   const isOwn = call.order !== undefined && calleeKeyOf({ ...call.order, to }) === calleeKeyOf(sought);
   return isOwn ? { call, why: CALLEE_BUSY } : null;
@@ -92,9 +99,12 @@ async function knownNames(model: Model<CallDoc>, provider: Provider, call_ids: s
 const countsFrom = ({ created_at, deadline_at }: Pick<CallDoc, "created_at" | "deadline_at">): Date =>
   lastAnswerAt(deadline_at ?? plusMs(created_at, INTENT_DEADLINE_MS));
 
+const anyOf = ([first = "", ...more]: readonly string[]): string | { $in: string[] } =>
+  more.length === 0 ? first : { $in: [first, ...more] };
+
 async function counted(
   model: Model<CallDoc>,
-  cap_key: string,
+  cap_keys: readonly string[],
   since: Date,
   limit: number,
   ref: string | undefined,
@@ -104,7 +114,7 @@ async function counted(
   };
   const calls = await model
     .find(
-      { cap_key, created_at, ...(ref === undefined ? {} : { _id: { $ne: ref } }) },
+      { cap_key: anyOf(cap_keys), created_at, ...(ref === undefined ? {} : { _id: { $ne: ref } }) },
       { created_at: 1, deadline_at: 1 },
     )
     .sort({ created_at: -1 })
@@ -146,7 +156,11 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
       const open = await model
         .find(
           // a call that a version before 0.3.0 ended keeps these fields
-          { callee: { $in: sought.map(({ to }) => to) }, open_until: { $gt: earliest }, rank: { $lt: RANK.ENDED } },
+          {
+            callee: { $in: sought.flatMap(({ to }) => spellingsOf(to)) },
+            open_until: { $gt: earliest },
+            rank: { $lt: RANK.ENDED },
+          },
           OPEN_FIELDS,
         )
         .lean<OpenCall[]>();
@@ -183,7 +197,7 @@ export function createCalls(model: Model<CallDoc>, mark: () => string): Calls {
       const over = { rank: RANK.ENDED, due_at: null, "recording.due_at": null };
       return (await model.deleteMany({ _id: { $in: [...refs] }, ...over })).deletedCount;
     },
-    counted: (cap_key, since, limit, ref) => counted(model, cap_key, since, limit, ref),
+    counted: (cap_keys, since, limit, ref) => counted(model, cap_keys, since, limit, ref),
     async refOfCarrier(provider, call_id) {
       const call = await model.findOne({ provider, carrier_call_id: call_id }, { _id: 1 }).lean<Pick<CallDoc, "_id">>();
       return call?._id ?? null;

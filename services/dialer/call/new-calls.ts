@@ -1,5 +1,6 @@
 import { plusMs } from "../../../shared/time/clock.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
+import { phoneOf } from "../../../shared/numbering/spellings.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { dueAfterIntent, JOIN_GRACE_MS, openUntil } from "./call-deadlines.ts";
 import { RANK } from "./call-state-machine.ts";
@@ -14,12 +15,15 @@ const storedOrderOf = ({
   ...order
 }: DialJob): StoredOrder => order;
 
-/** Whose call with whom: a merchant's, or a reseller's own. */
+/** Whose call with which number: a merchant's, or a reseller's own. */
 export const calleeKeyOf = ({
   reseller_id,
   merchant_id,
   to,
 }: Pick<DialJob, "reseller_id" | "merchant_id" | "to">): string => `${merchant_id ?? reseller_id} ${to}`;
+
+/** The same of the phone, whichever spelling of it is dialled. */
+export const phoneKeyOf = (of: Parameters<typeof calleeKeyOf>[0]): string => calleeKeyOf({ ...of, to: phoneOf(of.to) });
 
 /** True for the very record that was to be written: an insert that is repeated because its answer was lost finds its own work. */
 export const isSame = (a: CallDoc, b: CallDoc): boolean =>
@@ -49,7 +53,7 @@ export const intent = (
   media,
   deadline_at,
   callee: order.to,
-  callee_key: calleeKeyOf(order),
+  callee_key: phoneKeyOf(order),
   cap_key: calleeKeyOf(order),
   open_until: openUntil(deadline_at, order.max_call_seconds),
   tended_by: node,
@@ -84,7 +88,7 @@ export const acceptInbound = (
     : {
         callee: order.to,
         open_until: openUntil(now, order.max_call_seconds),
-        ...(alone ? { callee_key: calleeKeyOf(order) } : {}),
+        ...(alone ? { callee_key: phoneKeyOf(order) } : {}),
       }),
   tended_by: node,
   due_at: plusMs(now, JOIN_GRACE_MS),

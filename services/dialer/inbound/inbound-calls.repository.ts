@@ -6,6 +6,7 @@ import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
 import { createdBetween, newestOf, type PageFilter } from "../../../shared/page.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import type { InboundRuling } from "./inbound-gate.ts";
+import { ofPhone } from "../../../shared/numbering/spellings.ts";
 
 /** What a list of inbound calls is narrowed by; `from` inclusive, `to` exclusive. */
 type InboundFilter = ListFilter<"dialer.inboundCalls">;
@@ -49,7 +50,7 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
     countEarlier: ({ _id, template_id, from, created_at }, window_seconds) =>
       model.countDocuments({
         template_id,
-        from,
+        from: from === null ? from : ofPhone(from),
         created_at: { $gt: plusSeconds(created_at, -window_seconds), $lte: created_at },
         $and: [
           { $or: [{ created_at: { $lt: created_at } }, { _id: { $lt: _id } }] },
@@ -79,7 +80,7 @@ export function createInboundCalls(model: Model<InboundCallDoc>): InboundCalls {
       await model.updateOne({ _id: id }, { $set: { settled_at: now } });
     },
     async erase(scope, from, now) {
-      const calls = { ...within(scope), from };
+      const calls = { ...within(scope), from: ofPhone(from) };
       const over = [{ judged_at: { $ne: null } }, { created_at: { $lt: plusSeconds(now, -JUDGED_WITHIN_SECONDS) } }];
       const { modifiedCount } = await model.updateMany({ ...calls, $or: over }, { $set: { from: null } });
       return { erased: modifiedCount, pending: (await model.findOne(calls, { _id: 1 }).lean()) !== null };

@@ -7,6 +7,7 @@ import {
 import type { ParamsOf, ResultOf } from "../../../shared/bus/bus.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { CALLEE_CAPPED } from "../../../shared/contracts/records/explanation.ts";
+import { spellingsOf } from "../../../shared/numbering/spellings.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { plusMs } from "../../../shared/time/clock.ts";
 import { calleeKeyOf } from "../call/new-calls.ts";
@@ -25,7 +26,7 @@ async function judgeCallee(
   ref?: string,
 ): Promise<CapJudgement> {
   const counted = await calls.counted(
-    calleeKeyOf(callee),
+    spellingsOf(callee.to).map((to) => calleeKeyOf({ ...callee, to })),
     plusMs(now, -LONGEST_CAP_WINDOW_MS),
     callsThatDecide(cap),
     ref,

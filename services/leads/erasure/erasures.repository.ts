@@ -3,6 +3,7 @@ import { takeLongestDue } from "../../../shared/database/take-due.ts";
 import type { ErasedCounts, ErasureRecord } from "../../../shared/contracts/requests/erasures.ts";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
 import { isDuplicateKey } from "../../../shared/database/database-errors.ts";
+import { spellingsOf } from "../../../shared/numbering/spellings.ts";
 import { newestOf, type PageFilter } from "../../../shared/page.ts";
 import type { ErasureDoc } from "./erasures.model.ts";
 
@@ -29,8 +30,8 @@ export interface Erasures {
   finish(taken: TakenErasure, now: Date): Promise<boolean>;
   /** When the oldest was asked for that is not done: of those that a legal hold keeps, or of the others; null: there is none. */
   oldest(held: boolean): Promise<Date | null>;
-  /** Those of these numbers of which an erasure is under way, whatever its scope. */
-  underWay(phone_numbers: readonly string[]): Promise<Set<string | undefined>>;
+  /** Those of these numbers of whose phones an erasure is under way, whatever its scope; others may be among them. */
+  underWay(phone_numbers: readonly string[]): Promise<Set<string>>;
   find(scope: Scope, id: string): Promise<ErasureDoc | null>;
   page(scope: Scope, filter: ErasureFilter, after: PageFilter, size: number): Promise<ErasureDoc[]>;
 }
@@ -78,7 +79,11 @@ export function erasuresRepository(model: Model<ErasureDoc>): Erasures {
       return found?.created_at ?? null;
     },
     underWay: async (phone_numbers) =>
-      new Set(await model.distinct("phone_number", { phone_number: { $in: [...phone_numbers] } })),
+      new Set(
+        (await model.distinct("phone_number", { phone_number: { $in: phone_numbers.flatMap(spellingsOf) } })).flatMap(
+          (found) => (found === undefined ? [] : spellingsOf(found)),
+        ),
+      ),
     find: (scope, _id) => model.findOne({ _id, ...within(scope) }).lean<ErasureDoc>(),
     page: (scope, { state, reseller_id }, after, size) =>
       newestOf(

@@ -1,11 +1,12 @@
 import type { Model } from "mongoose";
 import { within, type Scope } from "../../../shared/contracts/records/identity.ts";
+import { ofPhone } from "../../../shared/numbering/spellings.ts";
 import type { BriefDoc } from "../leads.repository.ts";
 import type { LeadDoc } from "../leads.model.ts";
 import { IS_OVER, type ErasableLead } from "../rules/lead-erasure.ts";
 import { WAITING } from "../rules/lead-transition.ts";
 
-/** The leads of a number in a scope: those that still have it. */
+/** The leads of a number in a scope, in every spelling of its phone: those that still have it. */
 export interface LeadsOfNumber {
   /** Those that wait for an attempt. */
   waiting(limit: number): Promise<BriefDoc[]>;
@@ -17,7 +18,7 @@ export interface LeadsOfNumber {
 
 /** Reads them by the index on the number. */
 export function leadsOfNumber(model: Model<LeadDoc>, scope: Scope, phone_number: string): LeadsOfNumber {
-  const ofNumber = { phone_number, ...within(scope) };
+  const ofNumber = { phone_number: ofPhone(phone_number), ...within(scope) };
   const filtered = (more: Record<string, unknown>): Record<string, unknown> => ({ ...ofNumber, ...more });
   return {
     waiting: (limit) =>

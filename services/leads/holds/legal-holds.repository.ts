@@ -3,6 +3,7 @@ import { within, type Scope } from "../../../shared/contracts/records/identity.t
 import type { LegalHoldRecord } from "../../../shared/contracts/requests/legal-holds.ts";
 import { newestOf, type PageFilter } from "../../../shared/page.ts";
 import type { LegalHoldDoc } from "./legal-holds.model.ts";
+import { spellingsOf } from "../../../shared/numbering/spellings.ts";
 
 /** Whether a number is held; of a reseller that is held as a whole every number is, and what has none too. */
 export type IsHeld = (phone_number: string | null) => boolean;
@@ -68,22 +69,23 @@ export function legalHoldsRepository(model: Model<LegalHoldDoc>): LegalHolds {
         .findOne(
           {
             ...IN_FORCE,
-            phone_number: { $in: [null, phone_number] },
+            phone_number: { $in: [null, ...spellingsOf(phone_number)] },
             ...(reseller_id === null ? {} : { reseller_id }),
           },
           { _id: 1 },
         )
         .lean<Pick<LegalHoldDoc, "_id">>(),
     async among(reseller_id, phone_numbers) {
-      const asked = [...new Set([null, ...phone_numbers])];
+      const asked = [...new Set([null, ...phone_numbers.flatMap((one) => (one === null ? [] : spellingsOf(one)))])];
       const holds = await covered(reseller_id, { phone_number: { $in: asked } }).lean<Covered[]>();
       const found = new Set(holds.map((hold) => hold.phone_number));
-      return (phone_number) => found.has(null) || found.has(phone_number);
+      return (phone_number) =>
+        found.has(null) || (phone_number !== null && spellingsOf(phone_number).some((one) => found.has(one)));
     },
     async numbersOf(reseller_id, limit) {
       if (await model.exists({ ...IN_FORCE, reseller_id, phone_number: null })) return "all";
       const holds = await covered(reseller_id).limit(limit).lean<Covered[]>();
-      return holds.flatMap(({ phone_number }) => (phone_number === null ? [] : [phone_number]));
+      return holds.flatMap(({ phone_number }) => (phone_number === null ? [] : spellingsOf(phone_number)));
     },
   };
 }

@@ -1,5 +1,6 @@
 import { IS_PARKED } from "../rules/faults.ts";
 import type { ListFilter } from "../../../shared/bus/bus.ts";
+import { ofPhone } from "../../../shared/numbering/spellings.ts";
 import { soughtNumber } from "../../../shared/phone.ts";
 
 /** What leads are narrowed by: plain values only, put together by us. `from` is inclusive, `to` exclusive, both by created_at. */
@@ -29,10 +30,18 @@ export function parseFilter(asked: ListFilter<"leads.list">): LeadFilter {
 }
 
 /** The filter as a query; each of its fields leads an index that is in the order of lists (leads.model.ts). */
-export function filterQuery({ include_test, parked, from, to, ...same }: LeadFilter): Record<string, unknown> {
+export function filterQuery({
+  include_test,
+  parked,
+  from,
+  to,
+  phone_number,
+  ...same
+}: LeadFilter): Record<string, unknown> {
   const period = { ...(from ? { $gte: from } : {}), ...(to ? { $lt: to } : {}) };
   return {
     ...same,
+    ...(phone_number === undefined ? {} : { phone_number: ofPhone(phone_number) }),
     ...((from ?? to) ? { created_at: period } : {}),
     ...(include_test ? {} : { is_test: false }),
     ...(parked === undefined ? {} : { "faults.parked_at": parked ? IS_PARKED : null }),

@@ -12,6 +12,7 @@ import { calleeCapRuling, otherCallRuling, type CalleeCapInputs } from "./other-
 import { spendRuling, type SpendInputs } from "./spend-gate.ts";
 import { windowRuling } from "./window-gate.ts";
 import { permitsAt, type RateLimit, type WindowLog } from "../limits/rules/sliding-window.ts";
+import { hasPhone } from "../../../shared/numbering/spellings.ts";
 
 /** What the gates judge of a lead. `masked`: its number as it may be shown. */
 export type GateLead = Pick<WaitingLead, "status" | "due_at" | "created_at" | "execution_mode" | "phone_number"> &
@@ -133,7 +134,7 @@ function slotRuling(f: GateInputs, c: ConfigurationRecord): Ruling {
 function rateRuling(f: GateInputs, c: ConfigurationRecord): Ruling {
   if (!c.rate_limit_enabled || c.rate_limit_max_calls === null) return pass("The configuration has no rate limit.");
   const to = f.lead?.phone_number ?? null;
-  if (to !== null && c.rate_limit_whitelist.includes(to))
+  if (to !== null && hasPhone(c.rate_limit_whitelist, to))
     return pass("The number is on the rate limit's whitelist: it neither waits nor counts.", { whitelisted: true });
   return f.rate
     ? limitRuling(f.rate, f.at, "The configuration's rate limit")

@@ -12,6 +12,7 @@ import { carrierWindowId, configurationWindowId } from "../limits/rules/rate-lim
 import { permitsAt, windowMs } from "../limits/rules/sliding-window.ts";
 import type { OpenQueue } from "./admit-queues.ts";
 import { lookAheadMs } from "./scan.ts";
+import { hasPhone } from "../../../shared/numbering/spellings.ts";
 
 /** A lead whose turn it is, and its queue. */
 export interface PickedLead {
@@ -132,9 +133,8 @@ function readsOf(shares: ReadonlyMap<string, Share>, supply: Supply, round: numb
 
 /** The share after a read that found these leads, in the order of their due times. */
 function afterRead({ share, most }: Read, found: readonly DueLead[], now: Date): Share {
-  const whitelist = share.open.inputs.plan?.configuration?.rate_limit_whitelist;
-  const callable = (l: DueLead): boolean =>
-    !share.open.whitelisted_only || whitelist?.includes(l.phone_number) === true;
+  const whitelist = share.open.inputs.plan?.configuration?.rate_limit_whitelist ?? [];
+  const callable = (l: DueLead): boolean => !share.open.whitelisted_only || hasPhone(whitelist, l.phone_number);
   const due = found.filter((l) => new Date(l.due_at) <= now && callable(l));
   const leads = due.slice(0, most);
   const later = found.map((l) => Date.parse(l.due_at)).find((at) => at > now.getTime()) ?? null;

@@ -31,14 +31,19 @@ export const archived = [
   Type.Object({ written: Type.Integer({ minimum: 0 }) }),
 ] as const;
 
-/** Folders by which an erasure finds a number in the archive, without the number in them: for each number that under the key of today, then that under the key before. */
+/** Most folders of one number: its phone may have three spellings, and there may be two keys. */
+const MOST_FOLDERS = 6;
+
+/** Folders by which an erasure finds a number in the archive, without the number in them: for each number that under the key of today, that under the key before, and those of other spellings of its phone. */
 export const archiveFolders = [
   Strict({ phone_numbers: Type.Array(E164, { maxItems: LEADS_PER_REQUEST }) }),
-  Type.Object({ folders: Type.Array(Type.Array(UpTo(100), { maxItems: 2 }), { maxItems: LEADS_PER_REQUEST }) }),
+  Type.Object({
+    folders: Type.Array(Type.Array(UpTo(100), { maxItems: MOST_FOLDERS }), { maxItems: LEADS_PER_REQUEST }),
+  }),
 ] as const;
 
 /** The folders of one number, in an order to erase it; absent: nothing of the scope was ever archived. */
-export const ErasedFolders = Type.Optional(Type.Array(Text(100), { maxItems: 2 }));
+export const ErasedFolders = Type.Optional(Type.Array(Text(100), { maxItems: MOST_FOLDERS }));
 /** The folder of what has no number. */
 export const NO_NUMBER = "none";
 /** The folder of what belongs to no merchant, but to the reseller itself. */

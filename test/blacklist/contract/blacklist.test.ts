@@ -32,7 +32,10 @@ const others = [
 ];
 
 beforeAll(async () => {
-  stage = await setStage({ services: [blacklist, ...others] });
+  stage = await setStage({
+    services: [blacklist, ...others],
+    env: { ERASURE_KEY: Buffer.alloc(32, 8).toString("base64") },
+  });
 });
 afterAll(() => stage.stop());
 
@@ -228,5 +231,69 @@ describe("the audit log", () => {
       deaf = false;
     });
     expect(await listed("rs-a", phone)).toEqual([true]);
+  });
+});
+
+describe("a phone that two spellings ring", () => {
+  test.each([
+    ["+541123456701", "+5491123456701"],
+    ["+5491123456702", "+541123456702"],
+    ["+525512345703", "+5215512345703"],
+    ["+5511987654304", "+551187654304"],
+    ["+3780549886305", "+390549886305"],
+  ])("listed as %s it is refused as %s too, is listed once, found and lifted by either", async (listedAs, other) => {
+    const add = (phone_numbers: string[]) => stage.bus.call("blacklist.add", { by: A, phone_numbers });
+    await add([listedAs]);
+    expect(await listed("rs-a", listedAs, other)).toEqual([true, true]);
+    expect((await failing(add([other]))).code).toBe("NUMBER_EXISTS");
+    const found = await stage.bus.call("blacklist.list", { by: A, phone_number: other });
+    expect(found.entries.map((entry) => entry.phone_number)).toEqual([listedAs]);
+    await stage.bus.call("blacklist.remove", { by: A, phone_numbers: [other] });
+    expect(await listed("rs-a", listedAs, other)).toEqual([false, false]);
+  });
+
+  test("both given at once are one", async () => {
+    const answer = await stage.bus.call("blacklist.add", { by: A, phone_numbers: ["+541123456710", "+5491123456710"] });
+    expect(answer).toEqual({ added: 1, already_listed: 0, phone_numbers: ["+541123456710"] });
+  });
+
+  test("an admin's entry in the one can't be lifted by a reseller in the other", async () => {
+    await stage.bus.call("blacklist.add", { by: asAdmin, phone_numbers: ["+541123456711"] });
+    const lifting = failing(stage.bus.call("blacklist.remove", { by: A, phone_numbers: ["+5491123456711"] }));
+    expect((await lifting).code).toBe("FORBIDDEN");
+  });
+
+  test("what its callee asked for holds in either", async () => {
+    await stage.bus.call("blacklist.recordWish", {
+      reseller_id: "rs-a",
+      merchant_id: "m-1",
+      // as carriers show a caller
+      phone_number: "+5215512345712",
+      lead_id: "7b1f3f2e-0000-4000-8000-000000000001",
+      asked_at: "2026-11-21T10:00:00.000Z",
+    });
+    const pairs = ["+525512345712", "+5215512345712"].map((phone_number) => ({
+      reseller_id: "rs-a",
+      merchant_id: "m-1",
+      phone_number,
+    }));
+    expect((await stage.bus.call("blacklist.check", { pairs })).listed).toEqual([true, true]);
+  });
+
+  test("erased under the one, it is refused under the other", async () => {
+    await stage.bus.call("blacklist.add", { by: A, phone_numbers: ["+541123456713"] });
+    const { erased } = await stage.bus.call("blacklist.eraseNumber", {
+      erasure_id: "7b1f3f2e-0000-4000-8000-000000000002",
+      reseller_id: "rs-a",
+      merchant_id: null,
+      phone_number: "+5491123456713",
+      lead_ids: [],
+    });
+    expect(erased).toEqual({ blacklist_entries: 1 });
+    expect(await listed("rs-a", "+541123456713", "+5491123456713")).toEqual([true, true]);
+    const { folders } = await stage.bus.call("blacklist.archiveFolders", {
+      phone_numbers: ["+541123456713", "+5491123456713"],
+    });
+    expect([...(folders[0] ?? [])].sort()).toEqual([...(folders[1] ?? [])].sort());
   });
 });

@@ -74,6 +74,23 @@ needing("plans", () => {
 describe("a merchant's cap on calls per callee", () => {
   const max_calls_per_callee = { per_day: 1 };
 
+  test("a call to the other spelling of its phone counts, also one that was written before they were known as one", async () => {
+    const free_at = await called("+5491123456706", 1);
+    for (const to of ["+541123456706", "+5491123456706"])
+      expect((await callsOf(to, max_calls_per_callee)).callees).toMatchObject([
+        { day: 1, free_at: expect.any(String) },
+      ]);
+    expect(free_at.getTime()).toBeLessThan(clock.now().getTime());
+  });
+
+  test("while one spelling of a phone is called the other waits", async () => {
+    const [one, other] = [d.order(BUSY, { to: "+525512345706" }), d.order(BUSY, { to: "+5215512345706" })];
+    await Promise.all([dialAt("services", one), dialAt("services", other)]);
+    expect((await releaseOf(dialled(one.to) === 1 ? other : one)).reason).toBe(CALLEE_BUSY);
+    expect(dialled(one.to) + dialled(other.to)).toBe(1);
+    await endOf(dialled(one.to) === 1 ? one : other);
+  });
+
   test("of many leads with one number at one instant at two dialers, one call is placed; the others wait, each until one more fits", async () => {
     const orders = Array.from({ length: 10 }, () => d.order(BUSY, { max_calls_per_callee }));
     const to = orders[0]?.to ?? "";

@@ -3,6 +3,7 @@ import type { ConfigurationRecord, Provider } from "../../../../shared/contracts
 import type { Env } from "../../../../shared/process/env.ts";
 import { MS_PER_SECOND } from "../../../../shared/time/clock.ts";
 import type { RateLimit } from "./sliding-window.ts";
+import { hasPhone } from "../../../../shared/numbering/spellings.ts";
 
 /** Id of the rate window of a provider's account. */
 export const carrierWindowId = (provider: Provider): string => `provider:${provider}`;
@@ -17,7 +18,7 @@ export function carrierLimit(env: Env, provider: Provider): RateLimit | null {
 
 /** The rate limit of a configuration for a callee, `to` null: for any; null: there is none, or the callee is on its whitelist. */
 export function rateLimitOf(c: ConfigurationRecord, to: string | null): ParamsOf<"scheduler.grant">["rate_limit"] {
-  if (!c.rate_limit_enabled || c.rate_limit_max_calls === null || (to !== null && c.rate_limit_whitelist.includes(to)))
+  if (!c.rate_limit_enabled || c.rate_limit_max_calls === null || (to !== null && hasPhone(c.rate_limit_whitelist, to)))
     return null;
   const configuration_id = c.rate_window_id ?? c.id;
   return { configuration_id, max_calls: c.rate_limit_max_calls, window_seconds: c.rate_limit_window_seconds };

@@ -154,3 +154,15 @@ test("a call to us that is being judged is waited for; one that nobody judged, t
   expect((await it.report(id)).erased.inbound_calls).toBe(1);
   expect(await it.foundIn(spellings)).toEqual([]);
 });
+
+test("leads of the other spelling of the phone are erased too, and found by either", async () => {
+  const lead_id = await it.push("+5491151234901");
+  const found = await it.stage.bus.call("leads.list", { by, phone: "+541151234901" });
+  expect(found.leads.map((lead) => lead.id)).toEqual([lead_id]);
+  await it.leaveInbound("+5491151234901");
+  const asked = await it.erase("+541151234901");
+  const done = await it.reached(asked.id, "the phone to be erased", isDone);
+  expect(done.erased).toMatchObject({ leads: 1, inbound_calls: 1 });
+  expect(await it.foundIn(["+5491151234901"])).toEqual([]);
+  expect(await refusedAtPush("+5491151234901")).toBe("NUMBER_BLACKLISTED");
+});

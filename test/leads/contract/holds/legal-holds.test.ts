@@ -83,6 +83,16 @@ test("what is said of a held number is neither ended nor erased, other numbers a
   expect(existsSync(held.file)).toBe(false);
 });
 
+test("a hold on a phone covers every spelling of it", async () => {
+  const held = await leaveOver(it, 40, { e164: "+5491151234801", spellings: [] });
+  const { id } = await put({ phone_number: "+541151234801" });
+  expect(await refused("+5491151234801", asReseller(R))).toBe("LEGAL_HOLD");
+  await keepFor(30);
+  await run();
+  expect(await isThere(held.lead_id)).toBe(true);
+  await lift(id);
+});
+
 test("a hold put while an erasure is under way stops it before its next step; lifted, it goes on", async () => {
   const { e164, spellings } = it.fresh();
   const lead_id = await it.push(e164);

@@ -4,8 +4,8 @@ import {
   destinationIssue,
   destinationVariableIssues,
   specialNumberOf,
-} from "../../shared/numbering/destination.ts";
-import { isPublicAddress } from "../../shared/egress/egress-address.ts";
+} from "../../../shared/numbering/destination.ts";
+import { isPublicAddress } from "../../../shared/egress/egress-address.ts";
 
 const BY_DEFAULT = deploymentDestinations(undefined, undefined);
 

@@ -1,6 +1,13 @@
 import { IANAZone } from "luxon";
-import { ZONE_NAMES } from "../../shared/numbering/callee-zone-table.ts";
-import { isAbroad, knownZones, zoneMark, zoneName, zonesOf, zonesOfMark } from "../../shared/numbering/callee-zones.ts";
+import { ZONE_NAMES } from "../../../shared/numbering/callee-zone-table.ts";
+import {
+  isAbroad,
+  knownZones,
+  zoneMark,
+  zoneName,
+  zonesOf,
+  zonesOfMark,
+} from "../../../shared/numbering/callee-zones.ts";
 
 /** Where a phone number may be, by libphonenumber's map of time zones. */
 

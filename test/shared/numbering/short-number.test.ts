@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { describe, expect, test } from "@jest/globals";
 import { getCountryCallingCode, isSupportedCountry } from "libphonenumber-js/min";
-import { toE164 } from "../../shared/phone.ts";
-import { isShortNumber, shortNumberIssue, shortNumberOf } from "../../shared/numbering/short-number.ts";
+import { toE164 } from "../../../shared/phone.ts";
+import { isShortNumber, shortNumberIssue, shortNumberOf } from "../../../shared/numbering/short-number.ts";
 
 /** Emergency numbers as the countries themselves name them, beside libphonenumber's list: national, by ISO country. */
 const EMERGENCIES: Record<string, string[]> = {
