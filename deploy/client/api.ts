@@ -3580,7 +3580,7 @@ export interface components {
             /** @description Over which provider the leads are called. */
             readonly calling_provider: components["schemas"]["Provider"];
             /**
-             * @description IANA zone of the calling window. Absent: the deployment's (DEFAULT_TIMEZONE).
+             * @description Zone of the window, UTC or a place. Absent: DEFAULT_TIMEZONE.
              * @example Europe/Paris
              */
             readonly timezone?: string;
@@ -3636,7 +3636,7 @@ export interface components {
              */
             readonly inbound_call_end_time?: string | null;
             /**
-             * @description IANA zone of the inbound hours. Absent: timezone.
+             * @description Zone of the inbound hours, UTC or a place. Absent: timezone.
              * @example Europe/Paris
              */
             readonly inbound_call_timezone?: string | null;
@@ -3794,7 +3794,7 @@ export interface components {
              */
             readonly call_end_time: string;
             /**
-             * @description IANA zone of the calling window. Absent: the deployment's (DEFAULT_TIMEZONE).
+             * @description Zone of the window, UTC or a place. Absent: DEFAULT_TIMEZONE.
              * @example Europe/Berlin
              */
             readonly timezone: string;
@@ -3837,7 +3837,7 @@ export interface components {
              */
             readonly inbound_call_end_time: string | null;
             /**
-             * @description IANA zone of the inbound hours. Absent: timezone.
+             * @description Zone of the inbound hours, UTC or a place. Absent: timezone.
              * @example Europe/Berlin
              */
             readonly inbound_call_timezone: string | null;
@@ -3995,7 +3995,7 @@ export interface components {
             /** @description Over which provider the leads are called. */
             readonly calling_provider?: components["schemas"]["Provider"];
             /**
-             * @description IANA zone of the calling window. Absent: the deployment's (DEFAULT_TIMEZONE).
+             * @description Zone of the window, UTC or a place. Absent: DEFAULT_TIMEZONE.
              * @example Europe/Paris
              */
             readonly timezone?: string | null;
@@ -4036,7 +4036,7 @@ export interface components {
              */
             readonly inbound_call_end_time?: string | null;
             /**
-             * @description IANA zone of the inbound hours. Absent: timezone.
+             * @description Zone of the inbound hours, UTC or a place. Absent: timezone.
              * @example Europe/Paris
              */
             readonly inbound_call_timezone?: string | null;

@@ -1,3 +1,8 @@
+import { ambiguousZones } from "../../services/config/configurations/configuration-zones.ts";
+import {
+  configurationSchema,
+  type ConfigurationDoc,
+} from "../../services/config/configurations/configurations.model.ts";
 import { deleteDouble, numberDoubles } from "../../services/numbers/number-doubles.ts";
 import { numberSchema, type NumberDoc } from "../../services/numbers/numbers.model.ts";
 import { dropIndex, makeCollection, missingIndexes } from "../../shared/database/migration.ts";
@@ -12,8 +17,9 @@ import { collections, type OwnedCollection } from "./collections.ts";
 
 /**
  * `npm run migrate`: makes the collections and indexes that this version of the services stands on, in the database of MONGODB_URI, and drops indexes
- * that no version beside it reads by. Where SECRETS_KEY is set, secrets that lie in clear or under another key are encrypted under it. It may run while
- * services of this version and of the one before are at work, and again at any time.
+ * that no version beside it reads by. Where SECRETS_KEY is set, secrets that lie in clear or under another key are encrypted under it. What only a person
+ * can settle is listed: numbers with several owners, time zones that may mean several places. It may run while services of this version and of the one
+ * before are at work, and again at any time.
  * `--delete-number <id>`: deletes one of several numbers that have the same phone number first.
  * Exit status 1 with a line saying why where it fails; what is done by then stays, and the next run goes on.
  */
@@ -55,6 +61,8 @@ async function migrate(deleted: readonly string[]): Promise<void> {
       if (doubles.length === 0 || owned.name !== "numbers") changed += await migrateOne(store, owned);
       if (seal.seals && owned.reseal) encrypted += await owned.reseal(store, seal);
     }
+    for (const line of await ambiguousZones(store.model<ConfigurationDoc>("configurations", configurationSchema)))
+      say(line);
     if (encrypted > 0) say(`Secrets of ${encrypted} documents are now encrypted under SECRETS_KEY.`);
     if (doubles.length > 0) throw new Error(`numbers: ${doubles.join("\n")}`);
     say(changed === 0 ? "The database is as this version needs it." : `Done: ${changed} indexes changed.`);

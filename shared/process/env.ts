@@ -1,7 +1,6 @@
 import { MAX_READERS, streamReadersIn } from "../contracts/events/event-subjects.ts";
 import { readFileSync } from "node:fs";
 import { UsageError } from "./command-line.ts";
-import { IANAZone } from "luxon";
 import { busServers } from "../bus/bus-address.ts";
 import { busSigners } from "../bus/bus-signers.ts";
 import { isPriceAmount, parseCallPrices } from "../call-prices.ts";
@@ -11,6 +10,7 @@ import { roomIssues } from "./room-variables.ts";
 import { keyIssues } from "./key-variables.ts";
 import { traceIssues } from "../tracing/trace-variables.ts";
 import { VARIABLES, type Variable } from "./variables.ts";
+import { isTimeZone, NO_TIME_ZONE } from "../time/time-zones.ts";
 
 type ValueOf<V extends Variable> = V extends { kind: "integer" }
   ? number
@@ -65,8 +65,7 @@ function parse(name: string, text: string, v: Variable): string | number | boole
 
 function crossCheck(env: Env): string[] {
   const issues: string[] = [];
-  if (!IANAZone.isValidZone(env.DEFAULT_TIMEZONE))
-    issues.push(`DEFAULT_TIMEZONE "${env.DEFAULT_TIMEZONE}" is no IANA time zone`);
+  if (!isTimeZone(env.DEFAULT_TIMEZONE)) issues.push(`DEFAULT_TIMEZONE "${env.DEFAULT_TIMEZONE}" ${NO_TIME_ZONE}`);
   for (const name of ["NAMESPACE", "NODE_ID"] as const)
     if (/[\s*>]/.test(env[name] ?? ""))
       issues.push(`${name} must not contain spaces, * or >: it is a part of the bus's subjects`);

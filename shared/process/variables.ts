@@ -113,7 +113,7 @@ export const VARIABLES = {
     max: 3650,
     doc: "days for which entries of the audit log are kept; empty: for good. What has ended can't be brought back",
   },
-  DEFAULT_TIMEZONE: { kind: "text", default: "UTC", doc: "IANA zone of calling windows that name none" },
+  DEFAULT_TIMEZONE: { kind: "text", default: "UTC", doc: "zone of calling windows that name none: UTC or a place" },
   ...CALLING_VARIABLES,
   PROVIDER_ONE: { kind: "enum", values: CARRIERS, default: "twilio", doc: "carrier behind PROVIDER_ONE" },
   PROVIDER_TWO: { kind: "enum", values: CARRIERS, default: "none", doc: "carrier behind PROVIDER_TWO" },

@@ -1,9 +1,9 @@
-import { IANAZone } from "luxon";
 import type { ConfigurationPatch } from "../../../shared/contracts/records/configuration.ts";
 import { Strict, Type } from "../../../shared/contracts/define.ts";
 import { fail, type ValidationIssue } from "../../../shared/errors.ts";
 import { shortNumberIssue } from "../../../shared/numbering/short-number.ts";
 import { numberIssue, toE164 } from "../../../shared/phone.ts";
+import { isTimeZone, NO_TIME_ZONE } from "../../../shared/time/time-zones.ts";
 import type { Settings } from "../configurations/configurations.model.ts";
 import { secretReferences } from "../../../shared/placeholders.ts";
 import { requestIssues } from "./request-secrets.ts";
@@ -38,15 +38,11 @@ export const PreCheck = Strict({
 
 const preCheckIssues = issueChecker(PreCheck);
 
-const NOT_A_ZONE = "is no IANA time zone; write it like Europe/Paris";
 type Part = Partial<Settings>;
-
-/** The runtime accepts offsets such as +02:00 as zones, but they have no daylight saving time: a client who writes one means a place. */
-const isZone = (name: string): boolean => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
 
 const zoneIssues = (s: Part): ValidationIssue[] =>
   (["timezone", "inbound_call_timezone"] as const).flatMap((field) =>
-    s[field] === undefined || isZone(s[field]) ? [] : [{ path: field, message: NOT_A_ZONE }],
+    s[field] === undefined || isTimeZone(s[field]) ? [] : [{ path: field, message: NO_TIME_ZONE }],
   );
 
 /** Whether the calendar has the date; one of each year where any year has it. */

@@ -88,7 +88,7 @@ export const Duplicates = named(
 );
 export type Duplicates = Static<typeof Duplicates>;
 
-const ZONE = { example: "Europe/Paris", pattern: "^[A-Za-z][A-Za-z0-9_+/-]*$" };
+const ZONE = { example: "Europe/Paris", pattern: "^(?:UTC|[A-Za-z_]+(?:/[A-Za-z0-9_+-]+)+)$" };
 const HOURS = "HH:MM";
 const CLOSED = { example: "We are open from eight to eight. Please call again." };
 const requiredFields = {
@@ -102,9 +102,7 @@ const requiredFields = {
   call_end_time: described(
     `When it closes, ${HOURS} in timezone; before call_start_time: on the next day.`,
     HourMinute,
-    {
-      example: "18:00",
-    },
+    { example: "18:00" },
   ),
   max_retry: described(
     "Attempts after the first one, at most.",
@@ -115,7 +113,7 @@ const requiredFields = {
 };
 
 const otherFields = {
-  timezone: described("IANA zone of the calling window. Absent: the deployment's (DEFAULT_TIMEZONE).", Text(64), ZONE),
+  timezone: described("Zone of the window, UTC or a place. Absent: DEFAULT_TIMEZONE.", Text(64), ZONE),
   weekdays: described("Days of the calling window, 1 (Monday) to 7 (Sunday), on the calendar of its zone.", Weekdays, {
     default: [1, 2, 3, 4, 5, 6, 7],
   }),
@@ -141,7 +139,7 @@ const otherFields = {
     { example: "08:00" },
   ),
   inbound_call_end_time: described(`Until when, ${HOURS}.`, HourMinute, { example: "20:00" }),
-  inbound_call_timezone: described("IANA zone of the inbound hours. Absent: timezone.", Text(64), ZONE),
+  inbound_call_timezone: described("Zone of the inbound hours, UTC or a place. Absent: timezone.", Text(64), ZONE),
   inbound_block_action: described(
     "What becomes of an inbound call that is not taken.",
     valued(["REJECT", "REDIRECT"], {

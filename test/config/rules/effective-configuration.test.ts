@@ -32,6 +32,7 @@ test.each<[string, Partial<Settings>, string[]]>([
   ["the other half", { inbound_call_end_time: "09:00" }, ["inbound_call_start_time"]],
   ["a whole inbound window", { inbound_call_start_time: "09:00", inbound_call_end_time: "09:00" }, []],
   ["unknown zones", { timezone: "Mars/Olympus", inbound_call_timezone: "" }, ["timezone", "inbound_call_timezone"]],
+  ["abbreviations of zones", { timezone: "BST", inbound_call_timezone: "IST" }, ["timezone", "inbound_call_timezone"]],
   ["known zones", { timezone: "Europe/Paris", inbound_call_timezone: "Asia/Kolkata" }, []],
   ["a bad whitelist entry", { rate_limit_whitelist: ["+14155550100", "+99999999999"] }, ["rate_limit_whitelist.1"]],
   [

@@ -16,9 +16,18 @@ const patternOf = (field: unknown): RegExp => {
 
 test("time zones: the pattern refuses nothing that the service takes, and an offset neither of them", () => {
   const pattern = patternOf(ConfigurationInput.properties.timezone);
-  for (const zone of [...Intl.supportedValuesOf("timeZone"), "UTC", "Etc/GMT+5", "America/Port-au-Prince"])
+  for (const zone of [
+    ...Intl.supportedValuesOf("timeZone"),
+    "UTC",
+    "Etc/GMT+5",
+    "America/Port-au-Prince",
+    "Asia/Kolkata",
+    "US/Eastern",
+    "Etc/GMT-14",
+    "America/Argentina/ComodRivadavia",
+  ])
     expect([zone, pattern.test(zone), configurationIssues({ timezone: zone })]).toEqual([zone, true, []]);
-  for (const zone of ["+02:00", "1", "Europe Paris"])
+  for (const zone of ["+02:00", "1", "Europe Paris", "BST", "EST5EDT", "GMT0", "utc"])
     expect([zone, pattern.test(zone), configurationIssues({ timezone: zone }).length]).toEqual([zone, false, 1]);
 });
 
