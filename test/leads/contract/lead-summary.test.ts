@@ -138,7 +138,14 @@ describe("GET /analytics/summary", () => {
   test("whom nobody called, and whom somebody took off, do not make the rate of success smaller", () => {
     const group = (outcome: string, leads: number, called: number) => ({
       _id: { template_id: "t", status: "FINISHED", outcome },
-      ...{ template: "t", leads, called, attempts: called, answered: 0, talk_seconds: 0, cost: 0, do_not_call: 0 },
+      template: "t",
+      leads,
+      called,
+      attempts: called,
+      answered: 0,
+      talk_seconds: 0,
+      cost: 0,
+      do_not_call: 0,
     });
     const rate = (...groups: Group[]) =>
       summaryOf(groups, { from: new Date(BEGIN), to: new Date(BEGIN + DAY_MS) }, "USD").success_rate;
