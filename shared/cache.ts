@@ -52,14 +52,14 @@ export interface RecencyBounds<T> {
 /** A cache that drops what was used longest ago, for where recency or size decide. An entry larger than all bytes allowed is not kept. */
 export function recencyCache<T extends {}>({ max, bytes, ttl }: RecencyBounds<T>): Cache<T> {
   const cache = new LRUCache<string, T>({
-    // counted as sizes: lru-cache allocates `max` entries at once, and fills as many when its last one is deleted
+    // counted as sizes, never as `max`: of that lru-cache allocates as many entries at once, and fills as many when its last one is deleted.
+    // Of bytes an entry takes its share at the least, so that there are never more than `max`
     ...(bytes === undefined
       ? { maxSize: max, sizeCalculation: () => 1 }
       : {
-          max,
           maxSize: bytes.max,
           maxEntrySize: bytes.max,
-          sizeCalculation: (value: T) => Math.max(1, bytes.of(value)),
+          sizeCalculation: (value: T) => Math.max(1, Math.floor(bytes.max / max), bytes.of(value)),
         }),
     // lru-cache takes a start at 0 for an entry without a time to live
     ...(ttl === undefined ? {} : { ttl: ttl.ms, ttlResolution: 0, perf: { now: () => ttl.clock.monotonicMs() + 1 } }),

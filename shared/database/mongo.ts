@@ -195,7 +195,8 @@ export function openStore(
       for (const end of listening) end();
       if (--held.users > 0) return;
       shared.delete(uri);
-      await held.connection.close();
+      // not `close`: mongoose would keep it for good
+      await held.connection.destroy();
     },
     onRefused(listener) {
       for (const { collection } of models) listening.push(onRefusedCommand(held.connection, collection.name, listener));

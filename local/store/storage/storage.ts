@@ -189,6 +189,7 @@ export class Storage {
   close(): void {
     if (!this.db.isOpen) return;
     this.commit();
+    this.statements.clear();
     this.db.close();
     this.record?.close();
   }
