@@ -26,6 +26,23 @@ export const NORMAL_REASONS: readonly string[] = [
   "aborted",
 ] satisfies HangUpReason[];
 
+/** What follows from who ended an answered call: the rows of the table in docs/reliability.md, each with the contract's word (metaData.call_ended_by). */
+export const CALL_ENDED_BY = {
+  callee: "customer",
+  agent: "agent",
+  timeout: "timeout",
+  "we, in the normal course": "agent",
+  "we, for another reason": "error",
+  carrier: "error",
+  unknown: "error",
+} as const satisfies Record<string, EndedBy>;
+
+/** The row of an end. */
+export function endRowOf({ by, reason }: HangupSource): keyof typeof CALL_ENDED_BY {
+  if (by !== "we") return by;
+  return reason !== null && NORMAL_REASONS.includes(reason) ? "we, in the normal course" : "we, for another reason";
+}
+
 /** Who ended the call by the carrier's own word. `callee`: the person, also one who called us. `we`: our request, our document, or our side of the media. */
 export const CARRIER_PARTIES = ["callee", "we", "timeout", "carrier"] as const;
 export type CarrierParty = (typeof CARRIER_PARTIES)[number];

@@ -2,7 +2,7 @@ import { BEHAVIOURS } from "../../local/people/behaviours.ts";
 import { withMatrix } from "../../services/gateway/docs/role-matrix.ts";
 import { ROUTES } from "../../services/gateway/routes/index.ts";
 import { END_TABLE, type EndRow } from "../../services/leads/rules/outcomes.ts";
-import { HANG_UP_REASONS } from "../../shared/hangup-source.ts";
+import { CALL_ENDED_BY, HANG_UP_REASONS } from "../../shared/hangup-source.ts";
 import { VARIABLES, type Variable } from "../../shared/process/variables.ts";
 import { collectionsOf } from "../house/rules.ts";
 import { readProject } from "../house/sources.ts";
@@ -49,8 +49,9 @@ describe("docs/reliability.md", () => {
         .slice(1, -1)
         .map((cell) => cell.trim().replaceAll("`", "")),
     );
+    const outcomes = new Map(Object.entries<EndRow>(END_TABLE));
     expect(cells).toEqual(
-      Object.entries<EndRow>(END_TABLE).map(([by, row]) => [by, row.call_ended_by, row.before, row.after]),
+      Object.entries(CALL_ENDED_BY).map(([by, word]) => [by, word, outcomes.get(by)?.before, outcomes.get(by)?.after]),
     );
   });
   test("names every reason for which we end a call", () => {

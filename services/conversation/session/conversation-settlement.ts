@@ -1,6 +1,12 @@
 import type { ServiceDeps } from "../../../shared/bus/bus.ts";
 import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
-import { hangupSourceOf, type HangUpReason, type MediaEnd } from "../../../shared/hangup-source.ts";
+import {
+  CALL_ENDED_BY,
+  endRowOf,
+  hangupSourceOf,
+  type HangUpReason,
+  type MediaEnd,
+} from "../../../shared/hangup-source.ts";
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import { within } from "../../../shared/time/deadline.ts";
 import { callKey, errorCodeOf } from "../../../shared/tracing/spans.ts";
@@ -56,16 +62,6 @@ export async function settleSession(deps: SettlementDeps, session: EndedSession)
   const ended = { ...session, facts };
   const { call_ref, answered_at } = ended;
   const ended_at = clock.now();
-  log.info(
-    {
-      event: "talk.ended",
-      ended_by: facts.ended_by,
-      seconds: Math.round((ended_at.getTime() - answered_at.getTime()) / MS_PER_SECOND),
-      turns: facts.transcription.length,
-      faults: facts.errors.length,
-    },
-    "The conversation has ended.",
-  );
   const { lead_id, claim_no } = ended.attempt;
   deps.traces.span(ended.trace, {
     name: "conversation",
@@ -84,10 +80,26 @@ export async function settleSession(deps: SettlementDeps, session: EndedSession)
     );
   // the evaluation does not keep the callee waiting
   const end = ended.transferred ? null : endOf(deps, ended);
+  const source = knownSource(deps, ended, end);
+  const logged = source.then((by) => logEnd(log, ended, by, ended_at));
   if (ended.lease_lost) await bestEffort(log, "close", sessions.close(call_ref, ended_at));
-  else await settleAttempt(deps, ended, ended_at, end);
+  else await settleAttempt(deps, ended, ended_at, { end, source });
+  await logged;
   await end?.asked;
 }
+
+/** The line that a conversation is over: who ended it is what its lead says. */
+const logEnd = (log: Log, { facts, answered_at }: EndedSession, source: HangupSource, ended_at: Date): void =>
+  log.info(
+    {
+      event: "talk.ended",
+      ended_by: CALL_ENDED_BY[endRowOf(source)],
+      seconds: Math.round((ended_at.getTime() - answered_at.getTime()) / MS_PER_SECOND),
+      turns: facts.transcription.length,
+      faults: facts.errors.length,
+    },
+    "The conversation has ended.",
+  );
 
 /** Why a conversation that ended by an error ended its call, by the code of its last error. */
 const REASONS: Readonly<Record<string, HangUpReason>> = {
@@ -142,11 +154,21 @@ export const sessionHangupSource = (
     talk: session.facts.ended_by,
   });
 
+/** Who ended the call. The dialer may know of an end by us, or by the carrier, that looked like the callee's here: that is waited for. */
+async function knownSource(
+  { clock }: Pick<SettlementDeps, "clock">,
+  ended: EndedSession,
+  end: AskedEnd | null,
+): Promise<HangupSource> {
+  if (end !== null && ended.media !== null) await within(clock, KNOWN_MS, end.asked);
+  return sessionHangupSource(ended, end?.known() ?? null);
+}
+
 async function settleAttempt(
   deps: SettlementDeps,
   ended: EndedSession,
   ended_at: Date,
-  end: AskedEnd | null,
+  { end, source }: { end: AskedEnd | null; source: Promise<HangupSource> },
 ): Promise<void> {
   const { clock, log, sessions, evaluations, lease } = deps;
   const { call_ref, call_id, facts: talk } = ended;
@@ -167,9 +189,7 @@ async function settleAttempt(
     talk,
   };
   const settled = await evaluations.settle({ ...ended.attempt, template: ended.template, talk }, async (evaluation) => {
-    // the dialer may know of an end by us, or by the carrier, that looked like the callee's here
-    if (end !== null && ended.media !== null) await within(clock, KNOWN_MS, end.asked);
-    const known = { ...facts, hangup_source: sessionHangupSource(ended, end?.known() ?? null) };
+    const known = { ...facts, hangup_source: await source };
     const owesEnd = (): boolean => end !== null && !end.told();
     return lease.settle(evaluation === null ? known : { ...known, evaluation }, owesEnd, tryToKeep);
   });

@@ -5,7 +5,7 @@ import type {
   HangupSource,
   OUTCOME_WORDS,
 } from "../../../shared/contracts/records/attempt.ts";
-import { hangupSourceOf, NORMAL_REASONS } from "../../../shared/hangup-source.ts";
+import { CALL_ENDED_BY, endRowOf, hangupSourceOf } from "../../../shared/hangup-source.ts";
 
 /** The closed list of outcomes besides a template's own, and whether each is retried by default. */
 export const OUTCOMES = {
@@ -45,30 +45,24 @@ const BY_CARRIER: Partial<Record<CarrierEnd, ClosedOutcome>> = {
   not_dialled: "failed",
 };
 
-/** What follows from who ended an answered call: the contract's word for it (metaData.call_ended_by), and the outcome where nothing else decides it, before and after the first word. */
+/** The outcome that follows from who ended an answered call where nothing else decides it, before and after the first word. */
 export interface EndRow {
-  call_ended_by: EndedBy;
   before: ClosedOutcome;
   after: ClosedOutcome;
 }
 
-/** The one table of docs/reliability.md; a test compares them. */
+/** The one table of docs/reliability.md, with CALL_ENDED_BY; a test compares them. */
 export const END_TABLE = {
-  callee: { call_ended_by: "customer", before: "customer_hangup", after: "customer_hangup" },
-  agent: { call_ended_by: "agent", before: "no_outcome", after: "no_outcome" },
-  timeout: { call_ended_by: "timeout", before: "call_timeout", after: "call_timeout" },
-  "we, in the normal course": { call_ended_by: "agent", before: "failed", after: "no_outcome" },
-  "we, for another reason": { call_ended_by: "error", before: "call_error", after: "call_error" },
-  carrier: { call_ended_by: "error", before: "failed", after: "call_error" },
-  unknown: { call_ended_by: "error", before: "failed", after: "call_error" },
-} as const satisfies Record<string, EndRow>;
+  callee: { before: "customer_hangup", after: "customer_hangup" },
+  agent: { before: "no_outcome", after: "no_outcome" },
+  timeout: { before: "call_timeout", after: "call_timeout" },
+  "we, in the normal course": { before: "failed", after: "no_outcome" },
+  "we, for another reason": { before: "call_error", after: "call_error" },
+  carrier: { before: "failed", after: "call_error" },
+  unknown: { before: "failed", after: "call_error" },
+} as const satisfies Record<keyof typeof CALL_ENDED_BY, EndRow>;
 
-const rowOf = ({ by, reason }: HangupSource): EndRow => {
-  if (by !== "we") return END_TABLE[by];
-  return END_TABLE[
-    reason !== null && NORMAL_REASONS.includes(reason) ? "we, in the normal course" : "we, for another reason"
-  ];
-};
+const rowOf = (source: HangupSource): EndRow => END_TABLE[endRowOf(source)];
 
 /** Who ended the call. Facts of a version before 0.3.0 don't say: there the conversation's own view is taken, and without a conversation it is unknown. */
 export const sourceOf = ({ hangup_source, ended, answered_at, talk }: AttemptFacts): HangupSource =>
@@ -84,7 +78,7 @@ export const sourceOf = ({ hangup_source, ended, answered_at, talk }: AttemptFac
 
 /** The contract's word for who ended an attempt's call; null: nobody answered it. */
 export const callEndedBy = (facts: AttemptFacts): EndedBy | null =>
-  facts.answered_at === null && facts.talk === null ? null : rowOf(sourceOf(facts)).call_ended_by;
+  facts.answered_at === null && facts.talk === null ? null : CALL_ENDED_BY[endRowOf(sourceOf(facts))];
 
 /** True once a conversation said or heard anything. */
 const wordsWereSaid = (talk: AttemptFacts["talk"]): boolean =>

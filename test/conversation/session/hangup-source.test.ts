@@ -1,7 +1,16 @@
+import { callEndedBy } from "../../../services/leads/rules/outcomes.ts";
+import type { AttemptFacts } from "../../../shared/contracts/records/attempt.ts";
 import type { CallEndEvidence } from "../../../shared/contracts/dialer.ts";
 import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { callRef } from "../../../shared/ids.ts";
 import { hold, LEAD } from "./fixtures/held-conversation.ts";
+
+/** What the log says of who ended the conversation, and what the lead will say. */
+function wordsIn(t: ReturnType<typeof hold>): [unknown, unknown] {
+  const lines = t.lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const { facts } = t.named("leads.settle").at(-1)?.params ?? {};
+  return [lines.find(({ event }) => event === "talk.ended")?.["ended_by"], callEndedBy(facts as AttemptFacts)];
+}
 
 const sourceIn = (t: ReturnType<typeof hold>): unknown => {
   const { facts } = t.named("leads.settle").at(-1)?.params ?? {};
@@ -47,6 +56,8 @@ test.each<[string, MediaEnd, CallEndEvidence | undefined, unknown]>([
   await t.session.ended;
   expect(t.named("dialer.hangUp")[0]?.params).toEqual({ call_ref: callRef(LEAD, 3), media: how });
   expect(sourceIn(t)).toEqual(source);
+  const [logged, ofLead] = wordsIn(t);
+  expect([logged, typeof logged]).toEqual([ofLead, "string"]);
 });
 
 test("the carrier's end may be known before the media show by whom", async () => {

@@ -18,7 +18,7 @@ import {
   outcomeOf,
   sourceOf,
 } from "../../../services/leads/rules/outcomes.ts";
-import { HANG_UP_REASONS, NORMAL_REASONS, type HangUpReason } from "../../../shared/hangup-source.ts";
+import { CALL_ENDED_BY, HANG_UP_REASONS, NORMAL_REASONS, type HangUpReason } from "../../../shared/hangup-source.ts";
 import { settle } from "../../../services/leads/rules/settlement.ts";
 
 const NOW = new Date("2026-11-21T10:00:00.000Z");
@@ -237,7 +237,7 @@ describe("settling", () => {
         const f = facts({ answered_at: at(0), ended_at: at(30), talk: said, hangup_source: source });
         expect({ source, word: callEndedBy(f), outcome: outcomeOf(f) }).toEqual({
           source,
-          word: END_TABLE[row].call_ended_by,
+          word: CALL_ENDED_BY[row],
           outcome: said ? END_TABLE[row].after : END_TABLE[row].before,
         });
       }
