@@ -76,6 +76,14 @@ const speechSettingsOf = ({ language, voice, listening }: TemplateRecord): Pipel
   listening: { ...DEFAULT_LISTENING, ...listening },
 });
 
+/** Writes what is known of a conversation. */
+const writing =
+  ({ sessions, clock, env }: SessionDeps, call_ref: string, known: Parameters<SessionsRepository["progress"]>[1]) =>
+  async (): Promise<void> => {
+    await sessions.progress(call_ref, known, clock.now());
+    if (known.talk.user_turns > 0) crashPoint(env, "K8");
+  };
+
 /** Opens the pipeline on media that has joined; never throws. */
 export type OpenPipeline = (host: PipelineHost) => VoicePipeline;
 
@@ -133,11 +141,12 @@ export class ConversationSession {
     this.#answered = answered;
     this.#early = [...(answered.voicemail ? ["machine" as const] : []), ...(answered.beep ? ["beep" as const] : [])];
     this.#log = deps.log.child({ lead_id, claim_no });
-    this.#progress = progressWriter(this.#log, { call_ref });
+    this.#progress = progressWriter(deps.clock, this.#log, { call_ref });
     this.#loop = new DialogueLoop(template.flow, newDialogue(doc.payload, doc.voicemail_action), {
       perform: (pipeline, effect) => this.#perform(pipeline, effect),
       judge: (calls) => template.judge(calls),
-      progressed: (before, now) => this.#keep(before, now),
+      decided: (state) => this.#progress.saveDecision(this.#writing(state)),
+      progressed: (before, now, written) => this.#keep(before, now, written),
       failed: (error) =>
         this.#log.error(
           { event: "talk.broken", error: errorForLog(error) },
@@ -209,7 +218,7 @@ export class ConversationSession {
       dispatch: (event) => this.#dispatch(event),
       finality: (event) => finalAnswer(flow, loop.state, event),
       preview: (event) => loop.preview(event),
-      listening: () => isListening(flow, loop.state),
+      listening: () => !loop.isDeciding && isListening(flow, loop.state),
       opening: () => awaitsCallee(flow, loop.state),
       dtmfCollection: () => collectionOf(flow, loop.state.node),
       sendDtmf: (digits) => void this.#external.sendDtmf(digits),
@@ -248,14 +257,13 @@ export class ConversationSession {
     pipeline.perform(effect satisfies SpeechEffect);
   }
 
-  #keep(before: DialogueState, state: DialogueState): void {
+  #writing(state: DialogueState): () => Promise<void> {
+    return writing(this.#deps, this.call_ref, { talk: this.#turns.facts(state), call_id: this.#call_id });
+  }
+
+  #keep(before: DialogueState, state: DialogueState, written: boolean): void {
     this.#deps.shown?.(state);
-    const { sessions, clock, env } = this.#deps;
-    const known = { talk: this.#turns.facts(state), call_id: this.#call_id };
-    this.#progress.save(async () => {
-      await sessions.progress(this.call_ref, known, clock.now());
-      if (known.talk.user_turns > 0) crashPoint(env, "K8");
-    });
+    if (!written) this.#progress.save(this.#writing(state));
     const [turn, line] = [state.transcript.length, state.transcript.at(-1)];
     if (turn <= before.transcript.length) return;
     this.#log.info(

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { step } from "../dialogue/dialogue-manager.ts";
-import type { DialogueEvent, DialogueState, Effect } from "../dialogue/dialogue-state.ts";
+import type { DialogueEvent, DialogueState, Effect, Step } from "../dialogue/dialogue-state.ts";
 import type { Flow } from "../dialogue/flow.ts";
 import { callsToCheck, UNCHECKED, type ReadCall } from "../dialogue/function-calls.ts";
 import type { Clock } from "../../../shared/time/clock.ts";
@@ -13,13 +13,22 @@ export interface DialogueHooks {
   perform(pipeline: VoicePipeline, effect: Effect): void;
   /** What is wrong with the arguments of each call, in order; null: nobody can say in time. */
   judge(calls: readonly ReadCall[]): Promise<(readonly string[] | null)[]>;
-  /** Transcript, path, outcome or the wish not to be called have changed. */
-  progressed(before: DialogueState, now: DialogueState): void;
+  /** An outcome, or the wish not to be called, is decided: resolves when that is written down, or must be said all the same; never rejects. */
+  decided(state: DialogueState): Promise<void>;
+  /** Transcript, path, outcome or the wish not to be called have changed; `written`: `decided` had it. */
+  progressed(before: DialogueState, now: DialogueState, written: boolean): void;
   /** A step or an effect threw: our own error. */
   failed(error: unknown): void;
 }
 
 type Answered = Extract<DialogueEvent, { type: "model_answered" }>;
+
+const decides = (before: DialogueState, { decided, do_not_call }: DialogueState): boolean =>
+  decided !== before.decided || do_not_call !== before.do_not_call;
+
+/** Effects by which the customer learns what was decided. */
+const TELLING: readonly Effect["type"][] = ["say", "think", "transfer", "await_beep", "end"];
+const tells = ({ effects }: Step): boolean => effects.some(({ type }) => TELLING.includes(type));
 
 /** Runs one dialogue against its pipeline: one event at a time, for an effect may lead to the next event at once. */
 export class DialogueLoop {
@@ -31,6 +40,8 @@ export class DialogueLoop {
   #state: DialogueState;
   /** The answer whose calls are being checked: nothing else speaks for it meanwhile. */
   #unjudged: Answered | null = null;
+  /** A decision is being written: its words, and all that comes, wait for it. */
+  #isDeciding = false;
 
   constructor(flow: Flow, initial: DialogueState, hooks: DialogueHooks) {
     this.#flow = flow;
@@ -40,6 +51,11 @@ export class DialogueLoop {
 
   get state(): DialogueState {
     return this.#state;
+  }
+
+  /** A decision is being written: nobody listens, though its words have not begun. */
+  get isDeciding(): boolean {
+    return this.#isDeciding;
   }
 
   /** Aborts when the dialogue has come to its end. */
@@ -60,7 +76,7 @@ export class DialogueLoop {
   }
 
   #enqueue(event: DialogueEvent): void {
-    this.#queue.push(event.said === undefined && this.#pipeline ? { ...event, said: this.#spoken() } : event);
+    this.#queue.push(this.#isDeciding ? event : this.#asSpoken(event));
     if (this.#queue.length === 1) this.#drain();
   }
 
@@ -68,6 +84,11 @@ export class DialogueLoop {
   preview(event: DialogueEvent): readonly Effect[] {
     const said = event.said ?? this.#spoken();
     return step(this.#flow, this.#state, { ...event, said }).effects;
+  }
+
+  /** What waited for a decision comes after its words began. */
+  #asSpoken(event: DialogueEvent): DialogueEvent {
+    return event.said === undefined && this.#pipeline ? { ...event, said: this.#spoken() } : event;
   }
 
   #spoken(): string {
@@ -97,27 +118,46 @@ export class DialogueLoop {
     const pipeline = this.#pipeline;
     if (!pipeline) return;
     for (let event = this.#queue[0]; event; event = this.#queue[0]) {
-      try {
-        this.#step(pipeline, event);
-      } catch (error) {
-        this.#hooks.failed(error);
-        this.#breakOff(pipeline);
+      const next = this.#attempt(pipeline, () => step(this.#flow, this.#state, this.#asSpoken(event)));
+      if (next && decides(this.#state, next.state) && tells(next)) {
+        void this.#decide(pipeline, next);
+        return;
       }
+      if (next) this.#attempt(pipeline, () => this.#take(pipeline, next, false));
       this.#queue.shift();
     }
   }
 
-  #step(pipeline: VoicePipeline, event: DialogueEvent): void {
+  /** Does something that may throw, which ends the conversation. */
+  #attempt<T>(pipeline: VoicePipeline, what: () => T): T | null {
+    try {
+      return what();
+    } catch (error) {
+      this.#hooks.failed(error);
+      this.#breakOff(pipeline);
+      return null;
+    }
+  }
+
+  /** The words of a decision begin when it is written: a process that dies behind them leaves what they told. */
+  async #decide(pipeline: VoicePipeline, next: Step): Promise<void> {
+    this.#isDeciding = true;
+    await this.#hooks.decided(next.state);
+    this.#isDeciding = false;
+    this.#attempt(pipeline, () => this.#take(pipeline, next, true));
+    this.#queue.shift();
+    this.#drain();
+  }
+
+  #take(pipeline: VoicePipeline, { state, effects }: Step, written: boolean): void {
     const before = this.#state;
-    const { state, effects } = step(this.#flow, before, event);
     this.#state = state;
     for (const effect of effects) {
       if (effect.type === "end") this.#ended.abort();
       this.#hooks.perform(pipeline, effect);
     }
-    const { transcript, traversal, decided, do_not_call } = state;
-    const differs = transcript !== before.transcript || traversal !== before.traversal || decided !== before.decided;
-    if (differs || do_not_call !== before.do_not_call) this.#hooks.progressed(before, state);
+    const differs = state.transcript !== before.transcript || state.traversal !== before.traversal;
+    if (differs || decides(before, state)) this.#hooks.progressed(before, state, written);
   }
 
   /** Hangs up so that the caller is not left in silence. */

@@ -114,3 +114,78 @@ describe("arguments that take time to check", () => {
     await t.session.ended;
   });
 });
+
+describe("a decision and the words that tell it", () => {
+  const figures = { text: "", first_token_ms: 1, total_ms: 2, prompt_tokens: 3, completion_tokens: 4, tries: 1 };
+  /** The model confirms what it hears; what is kept of it is written when the test says so. */
+  function confirming() {
+    let answers = 0;
+    const model: ChatModel = {
+      answer: async (_request, { onText }) => {
+        if (++answers === 1) onText("Is Q-999 fine?");
+        return { ...figures, calls: answers === 1 ? [] : [{ id: "c1", name: "confirm", arguments: "{}" }] };
+      },
+    };
+    const writes: { decided: string | null; done(): void; fail(): void }[] = [];
+    const t = hold({
+      model,
+      sessions: {
+        progress: (_id, { talk }) =>
+          new Promise((done, refuse) => {
+            if (talk.decided === null) done();
+            else writes.push({ decided: talk.decided, done, fail: () => refuse(new Error("the database is away")) });
+          }),
+      },
+    });
+    const decide = async (): Promise<void> => {
+      await t.pass(0);
+      t.events().prompt("Yes.", true);
+      await t.pass(0);
+    };
+    const over = async (): Promise<void> => {
+      for (let i = 0; i < 60; i++) await t.pass(500);
+      await t.session.ended;
+    };
+    return { t, writes, decide, over };
+  }
+  const GOODBYE = "Thank you, Zebulon. Goodbye!";
+
+  test("the words begin when the decision is written, which is written once", async () => {
+    const { t, writes, decide, over } = confirming();
+    await decide();
+    expect([writes.map((w) => w.decided), t.said.includes(GOODBYE)]).toEqual([["confirmed"], false]);
+    writes[0]?.done();
+    await t.pass(0);
+    expect([writes.length, t.said.includes(GOODBYE)]).toEqual([1, true]);
+    await over();
+    expect(t.named("leads.settle")[0]?.params).toMatchObject({ facts: { talk: { decided: "confirmed" } } });
+  });
+
+  test.each<[string, (write: { fail(): void } | undefined) => void, number]>([
+    ["is away: they begin after half a second", () => undefined, 500],
+    ["refuses: they begin at once", (write) => write?.fail(), 0],
+  ])("a database silences nobody: where it %s", async (_what, meanwhile, ms) => {
+    const { t, writes, decide, over } = confirming();
+    await decide();
+    meanwhile(writes[0]);
+    await t.pass(Math.max(0, ms - 1));
+    if (ms > 0) expect(t.said).not.toContain(GOODBYE);
+    await t.pass(1);
+    expect(t.said).toContain(GOODBYE);
+    writes[0]?.done();
+    await over();
+  });
+
+  test("what the customer says or does meanwhile comes behind the decision, and an end of the call ends it as decided", async () => {
+    const { t, writes, decide, over } = confirming();
+    await decide();
+    t.events().prompt("Hello?", true);
+    t.events().closed();
+    await t.pass(0);
+    expect(t.named("leads.settle")).toEqual([]);
+    writes[0]?.done();
+    await t.pass(0);
+    await over();
+    expect(t.named("leads.settle")[0]?.params).toMatchObject({ facts: { talk: { decided: "confirmed" } } });
+  });
+});
