@@ -24,6 +24,9 @@ const SUBFORMAT_AT = 24;
 const EXTENSIBLE = 0xfffe;
 const MAX_CHANNELS = 8;
 const MAX_RATE_HZ = 192_000;
+/** A WAV of more than 4 GiB (EBU Tech 3306): its sizes stand in the chunk `ds64`. */
+const LARGE = /^(?:RF64|BW64)$/;
+const DS64_SOUND_AT = 8;
 /** Writers of streams leave zeros or all ones for the size. */
 const UNKNOWN_FROM = 0x7fff_ffff;
 
@@ -69,8 +72,10 @@ function formatOf(chunk: Buffer): Omit<WavFormat, "at" | "end"> {
 export function wavFormat(bytes: Uint8Array): WavFormat | null {
   const wav = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (wav.length < RIFF_HEAD_BYTES) return null;
-  if (wav.toString("latin1", 0, 4) !== "RIFF" || wav.toString("latin1", 8, 12) !== "WAVE")
+  const kind = wav.toString("latin1", 0, 4);
+  if ((kind !== "RIFF" && !LARGE.test(kind)) || wav.toString("latin1", 8, 12) !== "WAVE")
     throw new RangeError("no wav");
+  let sound: number | null = null;
   let format: Omit<WavFormat, "at" | "end"> | null = null;
   for (let at = RIFF_HEAD_BYTES; at + CHUNK_HEAD_BYTES <= wav.length;) {
     const name = wav.toString("latin1", at, at + 4);
@@ -78,9 +83,12 @@ export function wavFormat(bytes: Uint8Array): WavFormat | null {
     const body = at + CHUNK_HEAD_BYTES;
     if (name === "data") {
       if (!format) throw new RangeError("a wav without a format");
-      return { ...format, at: body, end: size === 0 || size >= UNKNOWN_FROM ? null : body + size };
+      const bytes = size === 0 || size >= UNKNOWN_FROM ? sound : size;
+      return { ...format, at: body, end: bytes === null ? null : body + bytes };
     }
     if (name === "fmt " && body + size > wav.length) return null;
+    if (name === "ds64" && body + DS64_SOUND_AT + 8 > wav.length) return null;
+    if (name === "ds64") sound = Number(wav.readBigUInt64LE(body + DS64_SOUND_AT)) || null;
     if (name === "fmt ") format = formatOf(wav.subarray(body, body + size));
     // chunks of an odd size are padded by one byte
     at = body + size + (size % 2);

@@ -48,6 +48,32 @@ describe("transcription requests", () => {
     });
     expect(readWav(server.requests[0]!.file)).toEqual({ rate: RATE, channels: 1, samples: [piece.pcm] });
   });
+  test.each<[string, object, string]>([
+    [
+      "silence",
+      { text: "Terima kasih.", segments: [{ text: " Terima kasih.", no_speech_prob: 0.72, avg_logprob: -0.89 }] },
+      "",
+    ],
+    ["surely silence", { text: "You", segments: [{ text: " You", no_speech_prob: 0.95 }] }, ""],
+    [
+      "silence behind words",
+      {
+        text: "Yes. Thank you.",
+        segments: [
+          { text: " Yes.", no_speech_prob: 0.43, avg_logprob: -0.42 },
+          { text: " Thank you.", no_speech_prob: 0.6, avg_logprob: -1.1 },
+        ],
+      },
+      "Yes.",
+    ],
+    ["words, softly", { text: "Yes.", segments: [{ text: " Yes.", no_speech_prob: 0.8, avg_logprob: -0.3 }] }, "Yes."],
+    ["mumbled words", { text: "Yes.", segments: [{ text: " Yes.", no_speech_prob: 0.1, avg_logprob: -1.4 }] }, "Yes."],
+    ["segments without figures", { text: "Yes.", segments: [{ text: " Yes." }] }, "Yes."],
+  ])("what a server calls %s is read of its segments", async (_what, json, words) => {
+    server.reply = () => ({ json });
+    expect(await transcriber()(piece, forever)).toBe(words);
+    expect(server.requests[0]!.fields["response_format"]).toBe("json");
+  });
   test("without a language none is named", async () => {
     await transcriber()({ ...piece, language: "" }, forever);
     expect(Object.keys(server.requests[0]!.fields).sort()).toEqual(["model", "response_format"]);

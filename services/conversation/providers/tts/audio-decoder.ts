@@ -1,8 +1,10 @@
-import { linear16 } from "../../audio/g711.ts";
+import { aLaw, linear16, muLaw } from "../../audio/g711.ts";
 import type { Resampler } from "../../audio/port.ts";
 import { resampler } from "../../audio/resampler.ts";
+import { aiffFormat, auFormat } from "../../audio/sound-file.ts";
 import { wavFormat, type WavFormat } from "../../audio/wav.ts";
 import { ModelError } from "../port.ts";
+import { kindOf } from "./packed-sound.ts";
 
 /** Decodes the bytes of a speech model into samples; `end` gives what is left. */
 export interface AudioDecoder {
@@ -12,8 +14,12 @@ export interface AudioDecoder {
 
 /** Longest header of a supported file. */
 const MAX_HEADER_BYTES = 4096;
-const MAGIC_BYTES = 4;
-const FILES = ["ID3", "OggS", "fLaC"];
+/** What samples without a header are called; other types of sound are packed. */
+const RAW_TYPES =
+  /^(?:$|application\/(?:octet-stream|x-octet-stream)|binary\/octet-stream|audio\/(?:x-)?(?:pcm|l16|lpcm|raw|s16le|wav|wave|vnd\.wave|basic))\s*(?:;|$)/i;
+/** Samples of its own: µ-law of 8000 a second (RFC 2046, section 4.3). */
+const BASIC = /^audio\/basic\b/i;
+const BASIC_RATE = 8000;
 const NOTHING = new Int16Array(0);
 
 const strange = (what: string): never => {
@@ -37,45 +43,62 @@ const firstChannel = (pcm: Int16Array, channels: number): Int16Array =>
     ? pcm
     : Int16Array.from({ length: Math.floor(pcm.length / channels) }, (_, i) => pcm[i * channels] ?? 0);
 
-/** A decoder for one answer. `rate`: that of raw samples and of the output; a WAV with another rate is resampled. */
-export function audioDecoder(rate: number): AudioDecoder {
+type Header = Pick<WavFormat, "rate" | "channels" | "codec" | "at" | "end">;
+const HEADERS = { wav: wavFormat, au: auFormat, aiff: aiffFormat } as const;
+
+/** Where the samples begin, and how they are coded; null: more bytes have to tell. */
+function headerOf(known: Buffer, last: boolean, rate: number, type: string): Header | null {
+  const kind = kindOf(known, last);
+  if (kind === "more") return null;
+  if (typeof kind === "object") return strange(kind.refused);
+  if (kind !== "raw") {
+    const header = orStrange(`a file of another coding (${kind})`, () => HEADERS[kind](known));
+    return header ?? (last || known.length > MAX_HEADER_BYTES ? strange(`a file without sound (${kind})`) : null);
+  }
+  if (!RAW_TYPES.test(type)) return strange(`${type.split(";")[0] ?? ""}`);
+  return BASIC.test(type)
+    ? { rate: BASIC_RATE, channels: 1, codec: muLaw, at: 0, end: null }
+    : { rate, channels: 1, codec: linear16, at: 0, end: null };
+}
+
+/**
+ * A decoder for one answer. `rate`: that of raw samples and of the output; a file with another rate is resampled. `type`: the content type that the server tells; what the
+ * bytes tell wins. Throws MODEL_REFUSED for what is no sound or packed.
+ */
+export function audioDecoder(rate: number, type = ""): AudioDecoder {
   let head: Buffer | null = Buffer.alloc(0);
   let rest: Buffer = Buffer.alloc(0);
   let left = Infinity;
-  let format: Pick<WavFormat, "channels" | "codec"> = { channels: 1, codec: linear16 };
+  let format: Pick<Header, "channels" | "codec"> = { channels: 1, codec: linear16 };
   let change: Resampler | null = null;
 
   const samples = (bytes: Buffer): Int16Array => {
     const taken = bytes.subarray(0, left);
     left -= taken.length;
     const whole = rest.length === 0 ? taken : Buffer.concat([rest, taken]);
-    const cut = whole.length - (whole.length % (format.channels * (format.codec === linear16 ? 2 : 1)));
+    const isBytes = format.codec === muLaw || format.codec === aLaw;
+    const cut = whole.length - (whole.length % (format.channels * (isBytes ? 1 : 2)));
     rest = Buffer.from(whole.subarray(cut));
     const pcm = firstChannel(format.codec.decode(whole.subarray(0, cut)), format.channels);
     return change === null ? pcm : change.push(pcm);
   };
 
   const begin = (known: Buffer, last: boolean): Int16Array => {
-    const magic = known.toString("latin1", 0, MAGIC_BYTES);
-    if (FILES.some((name) => magic.startsWith(name))) strange("a packed file");
-    if (magic !== "RIFF") {
-      head = null;
-      return samples(known);
-    }
-    const wav = orStrange("a WAV of another coding", () => wavFormat(known));
-    if (wav === null) return last || known.length > MAX_HEADER_BYTES ? strange("a WAV without sound") : NOTHING;
+    const header = headerOf(known, last, rate, type);
+    if (header === null) return NOTHING;
     head = null;
-    format = wav;
-    left = wav.end === null ? Infinity : wav.end - wav.at;
-    if (wav.rate !== rate) change = orStrange(`a WAV of ${wav.rate} samples a second`, () => resampler(wav.rate, rate));
-    return samples(known.subarray(wav.at));
+    format = header;
+    left = header.end === null ? Infinity : header.end - header.at;
+    if (header.rate !== rate)
+      change = orStrange(`sound of ${header.rate} samples a second`, () => resampler(header.rate, rate));
+    return samples(known.subarray(header.at));
   };
 
   return {
     push(bytes) {
       if (head === null) return samples(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
       head = Buffer.concat([head, bytes]);
-      return head.length < MAGIC_BYTES ? NOTHING : begin(head, false);
+      return begin(head, false);
     },
     end() {
       const first = head === null ? NOTHING : begin(head, true);

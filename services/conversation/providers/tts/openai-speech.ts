@@ -34,11 +34,12 @@ async function* audioOf(
   timeout: StepTimeout,
   firstMs: number,
 ): AsyncGenerator<Int16Array> {
-  if (TEXT_CONTENT.test(response.headers.get("content-type") ?? ""))
+  const type = response.headers.get("content-type") ?? "";
+  if (TEXT_CONTENT.test(type))
     throw new ModelError("MODEL_REFUSED", "the speech model answers words in place of sound", false);
   const reader = response.body?.getReader();
   if (reader === undefined) return;
-  const decoder = audioDecoder(rate);
+  const decoder = audioDecoder(rate, type);
   let [waited, samples, limit] = [0, 0, firstMs];
   try {
     while (samples < rate * MAX_SENTENCE_SECONDS) {
