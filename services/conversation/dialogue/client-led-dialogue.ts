@@ -1,4 +1,4 @@
-import { speakable } from "../speakable/speakable-text.ts";
+import { speakable } from "../../../shared/speakable/speakable-text.ts";
 import { endByFault, endConversation, none, noteError } from "./dialogue-steps.ts";
 import type { CallerInput, DialogueEvent, DialogueState, Step } from "./dialogue-state.ts";
 import { addPending, addSpoken, takePending, truncateSpeech } from "./transcript.ts";

@@ -32,7 +32,7 @@ import {
   type CallerInput,
 } from "./dialogue-state.ts";
 import { duringVoicemail, voicemailDetected } from "./voicemail.ts";
-import { spokenText } from "../speakable/speakable-text.ts";
+import { spokenText } from "../../../shared/speakable/speakable-text.ts";
 
 /** The dialogue: state and event in, state and effects out. It knows no audio, no carrier, no clock; every pipeline shares it. */
 

@@ -8,7 +8,7 @@ import { maskConsumed, setVariables } from "./secret-entries.ts";
 import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Step, type DialogueState } from "./dialogue-state.ts";
 import { applyTransitions, decide, unconditionalTransition, type TransitionResult } from "./transitions.ts";
 import { render } from "../../../shared/placeholders.ts";
-import { speakable, spokenText } from "../speakable/speakable-text.ts";
+import { speakable, spokenText } from "../../../shared/speakable/speakable-text.ts";
 
 /** The steps a dialogue is made of. Each gives a state and the effects that lead to it. Pure. */
 

@@ -1,4 +1,4 @@
-import { speakable } from "../speakable/speakable-text.ts";
+import { speakable } from "../../../shared/speakable/speakable-text.ts";
 import type { ToolCall } from "./chat-messages.ts";
 import {
   MAX_HISTORY_MESSAGES,

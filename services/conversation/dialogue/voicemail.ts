@@ -1,4 +1,4 @@
-import { spokenText } from "../speakable/speakable-text.ts";
+import { spokenText } from "../../../shared/speakable/speakable-text.ts";
 import type { Flow } from "./flow.ts";
 import { addSpoken, truncateSpeech } from "./transcript.ts";
 import { endByFault, endConversation, none } from "./dialogue-steps.ts";

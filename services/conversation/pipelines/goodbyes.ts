@@ -3,7 +3,7 @@ import { within } from "../../../shared/time/deadline.ts";
 import type { Clock } from "../../../shared/time/clock.ts";
 import { codecFor } from "../audio/g711.ts";
 import { resampler } from "../audio/resampler.ts";
-import { speakable } from "../speakable/speakable-text.ts";
+import { speakable } from "../../../shared/speakable/speakable-text.ts";
 import { speechMs } from "../audio/speech-duration.ts";
 import type { SpeechModel } from "../providers/port.ts";
 import { AudioPlayout } from "../transport/audio-playout.ts";

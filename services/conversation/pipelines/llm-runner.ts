@@ -1,8 +1,8 @@
 import type { DialogueEvent } from "../dialogue/dialogue-state.ts";
 import { ModelError, type ChatModel } from "../providers/port.ts";
-import type { TextFilter } from "../speakable/character-filter.ts";
-import { namesIn } from "../speakable/role-labels.ts";
-import { speakableAnswer } from "../speakable/speakable-text.ts";
+import type { TextFilter } from "../../../shared/speakable/character-filter.ts";
+import { namesIn } from "../../../shared/speakable/role-labels.ts";
+import { speakableAnswer } from "../../../shared/speakable/speakable-text.ts";
 import type { GenerateEffect, PipelineHost } from "./port.ts";
 
 /** Where an answer's tokens go. `end` may be called again. */

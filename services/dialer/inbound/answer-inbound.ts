@@ -15,6 +15,7 @@ import {
   type InboundCall,
   type InboundDecision,
 } from "../carriers/carrier-port.ts";
+import { speakable } from "../../../shared/speakable/speakable-text.ts";
 import type { InboundCallDoc } from "./inbound-calls.model.ts";
 import { acceptedOf, connectInbound, inboundRef } from "./connect-inbound.ts";
 import { admitLeg } from "../admission/leg-admission.ts";
@@ -163,7 +164,8 @@ async function judgeOnce(deps: DialerParts, doc: InboundCallDoc): Promise<{ doc:
 /** The answer to a blocked call. */
 function blockOf({ plan, verdict }: InboundCallDoc): InboundDecision {
   const c = plan?.configuration ?? null;
-  const heard = { message: c?.inbound_block_message ?? null, language: plan?.language ?? "en-US" };
+  const message = speakable(c?.inbound_block_message ?? "");
+  const heard = { message: message === "" ? null : message, language: plan?.language ?? "en-US" };
   if (verdict === "REDIRECTED" && c?.inbound_redirect_number && !isShortNumber(c.inbound_redirect_number))
     return { kind: "redirect", to: c.inbound_redirect_number, ...heard };
   return { kind: "reject", ...heard };

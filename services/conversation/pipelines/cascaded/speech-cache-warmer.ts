@@ -4,7 +4,7 @@ import { render } from "../../../../shared/placeholders.ts";
 import { phrasesFor } from "../../../../shared/phrases.ts";
 import type { SpeechModel } from "../../providers/port.ts";
 import type { ModelChoice } from "../../providers/deployment-models.ts";
-import { speakable, spokenText } from "../../speakable/speakable-text.ts";
+import { speakable, spokenText } from "../../../../shared/speakable/speakable-text.ts";
 
 /** Synthesises the certain and probable sentences of a conversation before the answer, so that the caller does not wait. */
 

@@ -1,4 +1,4 @@
-import { speakable } from "../../speakable/speakable-text.ts";
+import { speakable } from "../../../../shared/speakable/speakable-text.ts";
 import type { GenerateEffect } from "../port.ts";
 import type { ProcessorContext } from "../voice-processor.ts";
 import type { ResponseAudio } from "./response-audio.ts";

@@ -1,5 +1,5 @@
 import { isRecord, recordIn, textOf } from "../../../../shared/json.ts";
-import { withoutThoughts } from "../../speakable/speakable-text.ts";
+import { withoutThoughts } from "../../../../shared/speakable/speakable-text.ts";
 import { ModelError, type ChatPiece } from "../port.ts";
 
 /** A streamed chunk as far as it is read: `chat.completion.chunk` of OpenAI's API reference, without what other servers leave out. */

@@ -261,6 +261,17 @@ describe.each([
     expect(row.transcript.filter((t) => t.who === "agent").map((t) => t.text)).toEqual(["We are closed."]);
   });
 
+  test("and hears nothing of the markup of why not", async () => {
+    takes({
+      enable_inbound: false,
+      inbound_block_message: "**We are closed.** 🙂\u0000 See [our page](https://x.example).",
+    });
+    const row = await called("05");
+    expect(row.transcript.filter((t) => t.who === "agent").map((t) => t.text)).toEqual([
+      "We are closed. See our page.",
+    ]);
+  });
+
   test("and hears why before it is handed over", async () => {
     takes({
       enable_inbound: false,

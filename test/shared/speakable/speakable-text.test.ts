@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
-import { speakable, speakableAnswer, spokenText } from "../../../services/conversation/speakable/speakable-text.ts";
-import { namesIn } from "../../../services/conversation/speakable/role-labels.ts";
+import { speakable, speakableAnswer, spokenText } from "../../../shared/speakable/speakable-text.ts";
+import { namesIn } from "../../../shared/speakable/role-labels.ts";
 
 /** What a filter gives of a text that comes in these pieces. */
 const inPieces = (filter: ReturnType<typeof speakableAnswer>, pieces: readonly string[]): string[] => [

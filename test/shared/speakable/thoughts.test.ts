@@ -1,8 +1,4 @@
-import {
-  speakable,
-  speakableAnswer,
-  withoutThoughts,
-} from "../../../services/conversation/speakable/speakable-text.ts";
+import { speakable, speakableAnswer, withoutThoughts } from "../../../shared/speakable/speakable-text.ts";
 
 /** What a filter gives of a text that comes in these pieces. */
 const inPieces = (filter: ReturnType<typeof withoutThoughts>, pieces: readonly string[]): string =>

@@ -1,4 +1,4 @@
-import { render, type Sources } from "../../../shared/placeholders.ts";
+import { render, type Sources } from "../placeholders.ts";
 import { characterFilter, type TextFilter } from "./character-filter.ts";
 import { MarkupFilter } from "./markup-filter.ts";
 import { roleLabelFilter } from "./role-labels.ts";
