@@ -1,3 +1,5 @@
+import { withoutMark } from "./text/encoded-text.ts";
+
 /** True for an object with fields: neither null nor an array. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -5,7 +7,7 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 /** The object that a text is the JSON of; null: it is none. */
 export function recordIn(text: string): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(withoutMark(text));
     return isRecord(value) ? value : null;
   } catch {
     return null;

@@ -1,4 +1,5 @@
 import { request, type Dispatcher } from "undici";
+import { decodedText, type DecodedText } from "../text/encoded-text.ts";
 import type { Clock } from "../time/clock.ts";
 import { startDeadline } from "../time/deadline.ts";
 import { addressRefusal, type AddressPolicy } from "./egress-address.ts";
@@ -22,6 +23,8 @@ export interface EgressAnswer {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
+  /** Why the body can't be read as text, the end of a sentence about the answer; null: it can, or nothing of it was read. */
+  fault: string | null;
 }
 
 /**
@@ -64,11 +67,16 @@ function failureOf(error: unknown, expired: boolean, aborted: boolean): EgressFa
   return { failure: code === TOO_LARGE ? "too_large" : "failed", reason: null, code };
 }
 
-async function readBody(body: Dispatcher.ResponseData["body"], read: EgressRequest["read"]): Promise<string> {
-  if (read === "all") return body.text();
+async function readBody(
+  { body, headers }: Pick<Dispatcher.ResponseData, "body" | "headers">,
+  read: EgressRequest["read"],
+): Promise<DecodedText> {
+  const type = headers["content-type"];
+  const contentType = Array.isArray(type) ? type[0] : type;
+  if (read === "all") return decodedText(await body.bytes(), contentType);
   if (read === "nothing") {
     await body.dump({ limit: DISCARDED_BYTES }).catch(() => undefined);
-    return "";
+    return { text: "", fault: null };
   }
   const parts: Buffer[] = [];
   let size = 0;
@@ -77,7 +85,7 @@ async function readBody(body: Dispatcher.ResponseData["body"], read: EgressReque
     parts.push(part);
     if (size > read.firstBytes) break;
   }
-  return Buffer.concat(parts).subarray(0, read.firstBytes).toString("utf8");
+  return decodedText(Buffer.concat(parts).subarray(0, read.firstBytes), contentType, size > read.firstBytes);
 }
 
 /** A client over HTTP/1.1 with keep-alive whose addresses are checked before the request and again where names are resolved. */
@@ -95,7 +103,7 @@ export function egressClient(
       const deadline = startDeadline(clock, timeoutMs, ...(signal === undefined ? [] : [signal]));
       try {
         const answer = await request(url, { dispatcher: agent, method, headers, body, signal: deadline.signal });
-        return { status: answer.statusCode, headers: answer.headers, text: await readBody(answer.body, read) };
+        return { status: answer.statusCode, headers: answer.headers, ...(await readBody(answer, read)) };
       } catch (error) {
         return failureOf(error, deadline.expired, signal?.aborted ?? false);
       } finally {

@@ -1,5 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { decodedText } from "../../../shared/text/encoded-text.ts";
+import { inexactNumberIn } from "../../../shared/text/exact-numbers.ts";
 import { isRecord } from "../../../shared/json.ts";
 import { UsageError, type Screen } from "../../../shared/process/command-line.ts";
 import { createClient, type Client } from "../client.ts";
@@ -74,7 +76,12 @@ export function clientOf(shell: Shell, option: string | undefined): Client {
 export function objectIn(file: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(readFileSync(file, "utf8"));
+    const { text, fault } = decodedText(readFileSync(file));
+    if (fault !== null) throw new UsageError(`it ${fault}; write it in UTF-8.`);
+    value = JSON.parse(text);
+    const inexact = inexactNumberIn(text);
+    if (inexact !== null)
+      throw new UsageError(`${inexact} is a number with more digits than can be kept; write it as a text, in quotes.`);
   } catch (error) {
     if (isRecord(error) && error["code"] === "ENOENT") throw new UsageError(`${file}: there is no such file.`);
     throw new UsageError(`${file}: ${error instanceof Error ? error.message : String(error)}`);

@@ -7,6 +7,7 @@ import { TemplateInput, type TemplateRecord } from "../../../shared/contracts/re
 import { issueChecker } from "../../../shared/validator.ts";
 import { sampleTemplates } from "../sample/templates.ts";
 import { UsageError } from "../../../shared/process/command-line.ts";
+import { decodedText } from "../../../shared/text/encoded-text.ts";
 import { fileError } from "./user-error.ts";
 import { Script, writtenOut } from "./script.ts";
 
@@ -49,7 +50,9 @@ function textOf(file: string, what: string): string {
   if (!statSync(file).isFile()) throw new UsageError(`${shown(file)} is no file. Name ${what}.`);
   if (statSync(file).size > MAX_FILE_BYTES)
     throw new UsageError(`${shown(file)} is larger than ${MAX_FILE_BYTES} bytes.`);
-  return readFileSync(file, "utf8");
+  const { text, fault } = decodedText(readFileSync(file));
+  if (fault !== null) throw new UsageError(`${shown(file)} ${fault}; write it in UTF-8.`);
+  return text;
 }
 
 /** YAML, of which JSON is a part, as plain values. Keys to press are taken as they are written: 0123 is four of them. */

@@ -15,6 +15,7 @@ import { setVariables } from "./secret-entries.ts";
 import { MAX_TURN_CHARS, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
 import { applyTransitions, decide } from "./transitions.ts";
 import { isRecord, isTooDeep, MAX_JSON_DEPTH } from "../../../shared/json.ts";
+import { parsedExactly } from "../../../shared/text/exact-numbers.ts";
 import { readNumber } from "../../../shared/phone.ts";
 import { renderedAddress } from "../../../shared/egress/rendered-address.ts";
 import { render, renderJson } from "../../../shared/placeholders.ts";
@@ -34,7 +35,7 @@ export function readArguments(text: string): Arguments | string {
   if (text.length > MAX_ARGUMENT_CHARS) return `the arguments are longer than ${MAX_ARGUMENT_CHARS} characters`;
   if (text.trim() === "") return {};
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parsedExactly(text);
     if (!isRecord(value)) return "the arguments must be a JSON object";
     return isTooDeep(value) ? `the arguments are nested deeper than ${MAX_JSON_DEPTH} levels` : value;
   } catch {

@@ -46,7 +46,8 @@ export function webRequester(policy: AddressPolicy, clock: Clock): WebRequester 
       const aborted = signal.aborted || answer.failure === "aborted";
       return { ok: false, result: aborted ? "ABORTED" : (answer.code ?? "REQUEST_FAILED") };
     }
-    const { status, text } = answer;
-    return status >= 200 && status < 300 ? { ok: true, result: text } : { ok: false, result: `HTTP_${status}` };
+    const { status, text, fault } = answer;
+    if (status < 200 || status >= 300) return { ok: false, result: `HTTP_${status}` };
+    return fault === null ? { ok: true, result: text } : { ok: false, result: `ANSWER_UNREADABLE: it ${fault}` };
   };
 }

@@ -1,3 +1,4 @@
+import { withoutMark } from "../../../shared/text/encoded-text.ts";
 import { isRecord } from "../../../shared/json.ts";
 
 /** Reads a carrier's JSON without believing any of it. */
@@ -26,7 +27,7 @@ export function wholeOf(value: unknown): number | null {
 /** Parsed JSON; null where it is none. */
 export function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(withoutMark(text));
   } catch {
     return null;
   }

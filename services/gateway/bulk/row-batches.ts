@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { fail, Failure } from "../../../shared/errors.ts";
-import { BODY_LIMIT_BYTES, jsonValue } from "../http/body.ts";
+import { BODY_LIMIT_BYTES, JSON_TYPE, jsonValue, requireUtf8, requireUtf8Mark } from "../http/body.ts";
 import type { BulkForm } from "./row-answers.ts";
 import { arrayCutter, lineCutter, NoArray, type RawRow, type RowCutter } from "./row-cutter.ts";
 
@@ -14,6 +14,8 @@ export const MAX_REFUSED_ROWS = 1000;
 export const BATCH_ROWS = 100;
 const BATCH_BYTES = 262_144;
 
+const LINES_TYPE = /^application\/(?:x-ndjson|ndjson|jsonl)[ \t]*(?:;|$)/i;
+
 /** A row that was read, or why it could not be. */
 export type BulkRow = { value: unknown } | { error: unknown };
 
@@ -21,16 +23,15 @@ export type BulkRow = { value: unknown } | { error: unknown };
 export function formOf(headers: IncomingHttpHeaders): BulkForm {
   if (headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity")
     fail("UNSUPPORTED_MEDIA_TYPE", "Compressed bodies are not taken; send the body without Content-Encoding.");
-  const [, type] =
-    /^application\/(x-ndjson|ndjson|jsonl|json)[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i.exec(
-      headers["content-type"] ?? "",
-    ) ?? [];
-  if (type === undefined)
-    return fail(
+  const type = headers["content-type"] ?? "";
+  const lines = LINES_TYPE.test(type);
+  if (!lines && !JSON_TYPE.test(type))
+    fail(
       "UNSUPPORTED_MEDIA_TYPE",
       "Send one JSON object per line with Content-Type: application/x-ndjson, or a JSON array with Content-Type: application/json, in UTF-8.",
     );
-  return type.toLowerCase() === "json" ? "array" : "lines";
+  requireUtf8(headers);
+  return lines ? "lines" : "array";
 }
 
 const tooLarge = (): Failure =>
@@ -57,6 +58,7 @@ async function* rawRows(req: IncomingMessage, cutter: RowCutter): AsyncGenerator
   let size = 0;
   try {
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      if (size === 0) requireUtf8Mark(chunk);
       size += chunk.length;
       if (size > BULK_LIMIT_BYTES) throw tooLarge();
       yield* cutter.take(chunk);

@@ -45,7 +45,12 @@ function rowBuffer(maxBytes: number) {
   };
 }
 
-const isEmpty = (row: RawRow): boolean => "bytes" in row && row.bytes.every(isBlank);
+/** The byte order mark of UTF-8, which some write at the beginning of a file, and so of each of several that are put together. */
+const MARK = [0xef, 0xbb, 0xbf] as const;
+const withoutMark = (bytes: Buffer): Buffer =>
+  MARK.every((byte, i) => bytes[i] === byte) ? bytes.subarray(MARK.length) : bytes;
+
+const isEmpty = (row: RawRow): boolean => "bytes" in row && withoutMark(row.bytes).every(isBlank);
 
 /** Rows of newline-delimited JSON. Blank lines are no rows. */
 export function lineCutter(maxRowBytes: number): RowCutter {
@@ -107,6 +112,7 @@ export function arrayCutter(maxRowBytes: number): RowCutter {
   const scanner = new ArrayScanner();
   let state: ArrayState = "before";
   let rowsSeen = 0;
+  let marks = 0;
 
   const finish = (rows: RawRow[]): void => {
     const done = row.finish();
@@ -124,6 +130,7 @@ export function arrayCutter(maxRowBytes: number): RowCutter {
       state = "inside";
       return;
     }
+    if (state === "before" && byte === MARK[marks++]) return;
     if (state === "before") throw new NoArray("the body is no JSON array");
     state = "lost";
     rows.push(unclosed("Something follows the end of the array; it was not read."));

@@ -1,4 +1,6 @@
 import type { IncomingMessage } from "node:http";
+import { charsetOf, decodedText, isUtf8, markedCharset } from "../../../shared/text/encoded-text.ts";
+import { inexactNumberIn } from "../../../shared/text/exact-numbers.ts";
 import { fail } from "../../../shared/errors.ts";
 import { isRecord, MAX_JSON_DEPTH } from "../../../shared/json.ts";
 import { namesIn, repeatedNameIn } from "./repeated-names.ts";
@@ -7,7 +9,8 @@ import { unstorableIn } from "../../../shared/database/storable.ts";
 /** Largest body taken. */
 export const BODY_LIMIT_BYTES = 262_144;
 
-const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
+/** JSON, also where a format of its own is built on it (RFC 6839), with whatever parameters. */
+export const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.-]+\+json)[ \t]*(?:;|$)/i;
 /** Fatal: bytes that are not UTF-8 are refused rather than replaced. The mark at the start stays, so that text and bytes are the same thing. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -102,6 +105,14 @@ function refuseRepeated(text: string): void {
   fail("MALFORMED_JSON", `${path} ${message}.`, { errors: [{ path, message }] });
 }
 
+/** A number that no double holds would be another one, in the call and in the report. */
+function refuseInexact(text: string): void {
+  const path = inexactNumberIn(text);
+  if (path === null) return;
+  const message = "is a number with more digits than JSON's readers keep; send it as a text, in quotes";
+  fail("VALIDATION_FAILED", `${path} ${message}.`, { errors: [{ path, message }] });
+}
+
 /** A JSON body's value; undefined for no body. UNSUPPORTED_MEDIA_TYPE, MALFORMED_JSON, VALIDATION_FAILED (too deep, or of names that no document can hold). */
 export function parseJson(bytes: Buffer, headers: IncomingMessage["headers"]): unknown {
   if (bytes.length === 0) return undefined;
@@ -110,7 +121,22 @@ export function parseJson(bytes: Buffer, headers: IncomingMessage["headers"]): u
     fail("UNSUPPORTED_MEDIA_TYPE", "Compressed bodies are not taken; send the body without Content-Encoding.");
   if (!JSON_TYPE.test(headers["content-type"] ?? ""))
     fail("UNSUPPORTED_MEDIA_TYPE", "Send the body as JSON in UTF-8, with the header Content-Type: application/json.");
+  requireUtf8(headers);
   return jsonValue(bytes);
+}
+
+/** Whether a request says that its body is UTF-8, as JSON is (RFC 8259, 8.1), or nothing of it. UNSUPPORTED_MEDIA_TYPE. */
+export function requireUtf8(headers: IncomingMessage["headers"]): void {
+  const charset = charsetOf(headers["content-type"]);
+  if (charset !== null && !isUtf8(charset))
+    fail("UNSUPPORTED_MEDIA_TYPE", `The charset ${charset.slice(0, 40)} is not taken; send the body in UTF-8.`);
+}
+
+/** Whether bytes begin as those of UTF-8 may. MALFORMED_JSON names the charset of another byte order mark. */
+export function requireUtf8Mark(bytes: Uint8Array): void {
+  const charset = markedCharset(bytes);
+  if (charset !== null && !isUtf8(charset))
+    fail("MALFORMED_JSON", `It is ${charset.toUpperCase()} text, by its byte order mark; send it in UTF-8.`);
 }
 
 /** Where the parser stopped, without its words, which quote the body; empty where it does not say. */
@@ -123,8 +149,9 @@ function placeOf(error: unknown): string {
 
 /** The value that bytes of JSON stand for. MALFORMED_JSON, VALIDATION_FAILED (too deep, or of names that no document can hold). */
 export function jsonValue(bytes: Buffer): unknown {
-  const text = textOf(bytes);
-  if (text === null) return fail("MALFORMED_JSON", "It is not UTF-8 text.");
+  requireUtf8Mark(bytes);
+  const { text, fault } = decodedText(bytes);
+  if (fault !== null) return fail("MALFORMED_JSON", "It is not UTF-8 text.");
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -133,5 +160,6 @@ export function jsonValue(bytes: Buffer): unknown {
   }
   refuseUnsafe(value, text);
   refuseUnstorable(value);
+  refuseInexact(text);
   return value;
 }

@@ -1,5 +1,6 @@
 import { type Effect, type DialogueEvent } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
+import { readArguments } from "../../../services/conversation/dialogue/function-calls.ts";
 import { answer, call, heard, NODES, play, started, testFlow } from "../../fixtures/flow-template.ts";
 
 const flow = testFlow();
@@ -231,6 +232,8 @@ describe("web requests and transfers", () => {
     expect(ofType(done.last, "end")).toMatchObject({ transferred: true, ended_by: "agent" });
     expect(done.state.decided).toBe("transferred");
   });
+  test("an argument that no double holds is kept to the digit", () =>
+    expect(readArguments('{"id":7615917337495251231,"n":7}')).toEqual({ id: "7615917337495251231", n: 7 }));
   test("a transfer's number of the payload is read as it is at a push, and one that is none is named with the reason", () => {
     for (const desk of ["+1 415 555 0100", "+14155550100.0", "tel:+1-415-555-0100"])
       expect(play(flow, handed, { customer: "Ada", desk }).last).toMatchObject([

@@ -28,7 +28,7 @@ describe("web requests of functions", () => {
       ),
     ).toEqual({ ok: false, result: "ADDRESS_REFUSED" });
   });
-  test("2xx gives the body, bounded; others their status; redirects are not followed; a dead end its code", async () => {
+  test("2xx gives the body in its charset and to the digit, bounded; others their status; redirects are not followed; a dead end its code", async () => {
     const asked: string[] = [];
     const server = createServer((request, response) => {
       let body = "";
@@ -40,6 +40,11 @@ describe("web requests of functions", () => {
         if (request.url === "/big") response.end("x".repeat(300_000));
         else if (request.url === "/moved") response.writeHead(302, { location: "/ok" }).end();
         else if (request.url === "/ok") response.end('{"left":7}');
+        else if (request.url === "/latin1")
+          response.setHeader("content-type", "application/json; charset=latin1").end(Buffer.from("José", "latin1"));
+        else if (request.url === "/unsaid") response.end(Buffer.from("José", "latin1"));
+        else if (request.url === "/marked") response.end("\ufeff{}");
+        else if (request.url === "/large") response.end('{"id":7615917337495251231}');
         else response.writeHead(500).end("secret");
       });
     });
@@ -52,6 +57,13 @@ describe("web requests of functions", () => {
       ok: true,
       result: '{"left":7}',
     });
+    const got = async (path: string) => ask({ method: "GET", url: at(path), body: null }, signal);
+    expect([await got("/latin1"), await got("/marked"), await got("/large")].map(({ result }) => result)).toEqual([
+      "José",
+      "{}",
+      '{"id":7615917337495251231}',
+    ]);
+    expect(await got("/unsaid")).toEqual({ ok: false, result: expect.stringContaining("ANSWER_UNREADABLE") });
     expect((await ask({ method: "GET", url: at("/big"), body: null }, signal)).result.length).toBe(65_536);
     expect(await ask({ method: "GET", url: at("/moved"), body: null }, signal)).toEqual({
       ok: false,
@@ -61,7 +73,12 @@ describe("web requests of functions", () => {
       ok: false,
       result: "HTTP_500",
     });
-    expect(asked).toEqual(['POST /ok {"a":1}', "GET /big ", "GET /moved ", "GET /none "]);
+    expect(asked.filter((one) => !/latin1|marked|large|unsaid/.test(one))).toEqual([
+      'POST /ok {"a":1}',
+      "GET /big ",
+      "GET /moved ",
+      "GET /none ",
+    ]);
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     expect(await ask({ method: "GET", url: at("/ok"), body: null }, signal)).toEqual({

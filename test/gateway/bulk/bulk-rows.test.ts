@@ -30,6 +30,23 @@ describe("row by row", () => {
     expect((await bulk.send("[]", { "Content-Type": "application/json" })).text).toBe("[]\n");
     expect((await bulk.send("")).text).toBe("");
   });
+  test("a byte order mark belongs to no row: before the first, before each of several files, and before an array", async () => {
+    const mark = "\ufeff";
+    const lines = await bulk.send(`${mark}{"a":1}\n${mark}{"a":2}\n${mark}\n{"a":3}`);
+    expect(lines.lines().map((l) => l.status)).toEqual(["queued", "queued", "queued"]);
+    const array = await bulk.send(`${mark}[{"a":4}]`, { "Content-Type": "application/json;odata=verbose" });
+    expect(array.lines().map((l) => l.status)).toEqual(["queued"]);
+    expect(bulk.batches.flatMap((batch) => batch.rows)).toEqual([{ a: 1 }, { a: 2 }, { a: 3 }, { a: 4 }]);
+  });
+  test("a number that no double holds is refused with its path, in its row alone", async () => {
+    const answer = await bulk.send('{"a":1}\n{"payload":{"order_id":7615917337495251231}}\n{"a":2}');
+    expect(answer.lines().map((l) => [l.status, l.code])).toEqual([
+      ["queued", undefined],
+      ["refused", "VALIDATION_FAILED"],
+      ["queued", undefined],
+    ]);
+    expect(answer.text).toContain('"path":"payload.order_id"');
+  });
   test("a row that can't be read is refused and stops no other", async () => {
     const answer = await bulk.send(
       Buffer.concat([
@@ -114,6 +131,8 @@ describe("refused as a whole, before anything is taken", () => {
     ["no token", "1", { Authorization: "" }, 401, "UNAUTHENTICATED"],
     ["another type", "1", { "Content-Type": "text/plain" }, 415, "UNSUPPORTED_MEDIA_TYPE"],
     ["compressed", "1", { "Content-Encoding": "gzip" }, 415, "UNSUPPORTED_MEDIA_TYPE"],
+    ["another charset", "1", { "Content-Type": "application/x-ndjson; charset=latin1" }, 415, "UNSUPPORTED_MEDIA_TYPE"],
+    ["UTF-16", Buffer.from('\ufeff{"a":1}', "utf16le"), {}, 400, "MALFORMED_JSON"],
     ["JSON that is no array", "{}", { "Content-Type": "application/json" }, 400, "MALFORMED_JSON"],
   ])("%s", async (_, body, headers, status, code) => {
     const answer = await bulk.send(body, headers);

@@ -67,7 +67,7 @@ describe("an array", () => {
   ])("%j", (text, rows) => {
     for (const sizes of [[1], [3], [10_000]]) expect(cut(arrayCutter(MAX_BYTES), text, sizes)).toEqual(rows);
   });
-  test.each(["", "  ", "{}", '{"a":[1]}', "1", "x[1]", "\ufeff[1]"])("%j is none", (text) => {
+  test.each(["", "  ", "{}", '{"a":[1]}', "1", "x[1]", "\ufefe[1]", "\ufeff\ufeff[1]"])("%j is none", (text) => {
     expect(() => cut(arrayCutter(MAX_BYTES), text)).toThrow("no JSON array");
   });
   test("whatever the values and wherever the body is cut, they come out as they were", () => {

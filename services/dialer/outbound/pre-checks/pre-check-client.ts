@@ -2,6 +2,7 @@ import { exponentialMs } from "../../../../shared/time/backoff.ts";
 import type { Clock } from "../../../../shared/time/clock.ts";
 import type { AddressPolicy } from "../../../../shared/egress/egress-address.ts";
 import { egressClient, type EgressFailure } from "../../../../shared/egress/egress-request.ts";
+import { parsedExactly } from "../../../../shared/text/exact-numbers.ts";
 import type { Outgoing } from "./pre-check-request.ts";
 import { isSuccess, type Answer } from "./pre-check-verdict.ts";
 
@@ -39,7 +40,7 @@ function jsonOf(text: string, http_status: number): Answer {
   if (Buffer.byteLength(text) > MAX_ANSWER_BYTES)
     return { http_status: null, fault: `the answer is larger than ${MAX_ANSWER_BYTES} bytes` };
   try {
-    return { http_status, json: JSON.parse(text) as unknown };
+    return { http_status, json: parsedExactly(text) };
   } catch {
     return { http_status, fault: "the answer is no JSON" };
   }
@@ -61,8 +62,9 @@ export function createPreCheckClient(policy: AddressPolicy, clock: Clock): PreCh
     const read = json ? { firstBytes: MAX_ANSWER_BYTES + 1 } : "nothing";
     const answer = await egress.send({ ...outgoing, timeoutMs: timeout_ms, read }, signal);
     if ("failure" in answer) return { http_status: null, fault: reasonOf(answer, timeout_ms) };
-    const { status, text } = answer;
-    return json && isSuccess(status) ? jsonOf(text, status) : { http_status: status, json: undefined };
+    const { status, text, fault } = answer;
+    if (!json || !isSuccess(status)) return { http_status: status, json: undefined };
+    return fault === null ? jsonOf(text, status) : { http_status: status, fault: `the answer ${fault}` };
   };
   return {
     async ask(outgoing, patience, signal) {
