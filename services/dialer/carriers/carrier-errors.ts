@@ -1,6 +1,7 @@
 import { fail, Failure } from "../../../shared/errors.ts";
 import { isRecord } from "../../../shared/json.ts";
 import { maskPhone } from "../../../shared/process/log.ts";
+import { retryAfterSeconds } from "../../../shared/time/retry-after.ts";
 import type { DialAnswer } from "./carrier-port.ts";
 
 /** System calls that fail before a byte of the request is sent. */
@@ -31,9 +32,8 @@ export const answeredAt = (date: unknown): Date => new Date(typeof date === "str
 
 /** Retry-After as seconds from `now`, whether it is a number or a date; null when it is neither. */
 export function retryAfter(header: unknown, now: Date): number | null {
-  if (typeof header !== "string" || header.trim() === "") return null;
-  const seconds = /^\d+$/.test(header.trim()) ? Number(header) : Math.ceil((Date.parse(header) - now.getTime()) / 1000);
-  return Number.isNaN(seconds) ? null : Math.min(Math.max(seconds, 0), MAX_RETRY_AFTER_SECONDS);
+  const seconds = typeof header === "string" ? retryAfterSeconds(header, now) : null;
+  return seconds === null ? null : Math.min(seconds, MAX_RETRY_AFTER_SECONDS);
 }
 
 /** The error itself, what caused it, and the parts of an aggregate (one per address tried). */

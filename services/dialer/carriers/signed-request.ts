@@ -16,6 +16,10 @@ export const isForm = ({ method, headers }: SignedRequest): boolean =>
 /** The query of a path; what follows a second question mark belongs to it. */
 export const queryOf = (path: string): URLSearchParams => new URLSearchParams(path.split("?").slice(1).join("?"));
 
+/** The fields of a callback that say something: an empty one is an absent one, whichever a carrier sends. Not for signatures, which cover those too. */
+export const saidIn = (fields: URLSearchParams): URLSearchParams =>
+  new URLSearchParams([...fields].filter(([, value]) => value !== ""));
+
 /** Whether two signatures are the same, found out in a time that does not tell where they differ. */
 export function isSame(a: string, b: string): boolean {
   const [x, y] = [Buffer.from(a), Buffer.from(b)];

@@ -3,7 +3,8 @@ import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { Resolve } from "../../../shared/egress/network-names.ts";
 import { addressRefusal, type AddressPolicy } from "../../../shared/egress/egress-address.ts";
 import { egressClient, type EgressFailure } from "../../../shared/egress/egress-request.ts";
-import { retryAfterSeconds, type TryResult } from "../rules/delivery-verdict.ts";
+import { retryAfterSeconds } from "../../../shared/time/retry-after.ts";
+import type { TryResult } from "../rules/delivery-verdict.ts";
 
 /** One signed request, ready to go. */
 export interface WebhookRequest {

@@ -71,11 +71,3 @@ export function verdictOf(
   const at = plusMs(now, Math.max(asked, jitterMs(planned, RETRY_JITTER, random)));
   return { kind: "again", at, due: says_nothing && atOnce < at ? atOnce : at, ...word };
 }
-
-/** Retry-After as seconds or as an HTTP date; null when it says nothing usable. */
-export function retryAfterSeconds(header: string | undefined, now: Date): number | null {
-  if (!header) return null;
-  if (/^\d{1,9}$/.test(header.trim())) return Number(header);
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? null : Math.max(0, Math.round((at - now.getTime()) / MS_PER_SECOND));
-}

@@ -3,7 +3,6 @@ import { isPublicAddress, addressRefusal } from "../../../shared/egress/egress-a
 import { sign } from "../../../services/webhook/rules/webhook-signature.ts";
 import {
   MAX_RETRY_AFTER_MS,
-  retryAfterSeconds,
   RETRY_DELAYS_MS,
   verdictOf,
   type Try,
@@ -107,15 +106,6 @@ describe("verdict", () => {
     expect(verdict(ok(503, 900), well)).toEqual({ kind: "probed", due: later(900_000), asked_until: later(900_000) });
     expect(verdict(ok(200), probe).kind).toBe("delivered");
     expect(verdict(ok(410), probe).kind).toBe("refused");
-  });
-  test.each<[string | undefined, number | null]>([
-    ["120", 120],
-    [undefined, null],
-    ["soon", null],
-    [new Date(NOW.getTime() + 10_000).toUTCString(), 10],
-  ])("Retry-After %s", (header, seconds) => {
-    const read = retryAfterSeconds(header, new Date(Math.floor(NOW.getTime() / 1000) * 1000));
-    expect(read).toBe(seconds);
   });
 });
 

@@ -11,7 +11,7 @@ import {
 import { causeOf, dollarsOf, endOf, partyOf, timeOf, wordsOf } from "./hangup-causes.ts";
 import { parsed, wholeOf } from "../json.ts";
 import { isRecord } from "../../../../shared/json.ts";
-import { malformed, queryOf } from "../signed-request.ts";
+import { malformed, queryOf, saidIn } from "../signed-request.ts";
 
 /** The call's name in the query of a recording's address: Plivo's own callback names the leg only. */
 export const CALL_FIELD = "call";
@@ -40,15 +40,15 @@ function unpacked(form: Fields): Fields {
   if (packed === null || form.has("record_url")) return form;
   const fields = parsed(packed);
   return isRecord(fields)
-    ? new URLSearchParams(Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]))
+    ? new URLSearchParams(Object.entries(fields).map(([name, value]): [string, string] => [name, String(value ?? "")]))
     : form;
 }
 
 const fieldsOf = ({ method, path, body }: SignedRequest): Fields =>
-  method === "GET" ? queryOf(path) : unpacked(new URLSearchParams(body));
+  saidIn(method === "GET" ? queryOf(path) : unpacked(new URLSearchParams(body)));
 
 const idOf = (fields: Fields, ...names: string[]): string | null => {
-  const id = names.map((name) => fields.get(name)).find((value) => value !== null && value !== "");
+  const id = names.map((name) => fields.get(name)).find((value) => value !== null);
   return id !== undefined && id !== null && ID.test(id) ? id : null;
 };
 
@@ -82,12 +82,11 @@ function stepsOf(fields: Fields, call_id: string): CallProgress[] {
   const name = fields.get("HangupCauseName") ?? fields.get("HangupCause");
   const seconds = wholeOf(fields.get("Duration")) ?? wholeOf(fields.get("BillDuration"));
   // an inbound call ends as "completed" also where it was not answered
-  const answered =
-    status === "completed" && (answered_at !== null || fields.get("AnswerTime") !== "" || (seconds ?? 0) > 0);
+  const answered = status === "completed" && (answered_at !== null || seconds !== 0);
   const hangup = {
     status: status === "completed" && !answered ? "cancel" : status,
     code: wholeOf(fields.get("HangupCauseCode")),
-    name: name === "" ? null : name,
+    name,
     answered,
   };
   const end = endOf(hangup);
@@ -119,13 +118,13 @@ function recordingOf(fields: Fields): CarrierRecording | null {
   const url = fields.get("record_url") ?? fields.get("RecordUrl");
   return {
     recording_id,
-    url: url === null || url === "" ? null : url,
+    url,
     seconds: wholeOf(fields.get("recording_duration") ?? fields.get("RecordingDuration")),
     channels: null,
   };
 }
 
-const said = (text: string | null): string | null => (text === null || text.trim() === "" ? null : text.trim());
+const said = (text: string | null): string | null => text?.trim() || null;
 
 /** A callback of Plivo in our words. */
 export function translate(kind: CallbackKind, request: SignedRequest): Translated {

@@ -10,7 +10,7 @@ import {
   type Translated,
 } from "../carrier-port.ts";
 import { timeOf, wholeOf } from "../json.ts";
-import { malformed, queryOf } from "../signed-request.ts";
+import { malformed, queryOf, saidIn } from "../signed-request.ts";
 
 const ENDS: Record<string, CarrierEnd> = {
   completed: "completed",
@@ -59,18 +59,18 @@ export function stepOf(
 
 /** Why a call ended: the SIP code, and Twilio's own code and words, which it sends of failures (https://www.twilio.com/docs/api/errors); "0" is none. */
 function wordsOf(form: URLSearchParams): CarrierWords {
-  const [sip, code] = [wholeOf(form.get("SipResponseCode")), form.get("ErrorCode") ?? ""];
-  const words = form.get("ErrorMessage") ?? "";
+  const [sip, code] = [wholeOf(form.get("SipResponseCode")), form.get("ErrorCode")];
+  const words = form.get("ErrorMessage");
   return {
     ...(sip === null ? {} : { sip_code: sip }),
-    ...(code === "" || code === "0" ? {} : { carrier_code: code }),
-    ...(words === "" ? {} : { carrier_message: words }),
+    ...(code === null || code === "0" ? {} : { carrier_code: code }),
+    ...(words === null ? {} : { carrier_message: words }),
   };
 }
 
 /** The callback's fields. */
 export const formOf = ({ method, path, body }: SignedRequest): URLSearchParams =>
-  method === "GET" ? queryOf(path) : new URLSearchParams(body);
+  saidIn(method === "GET" ? queryOf(path) : new URLSearchParams(body));
 
 /** The call a callback is about. VALIDATION_FAILED when it names none. */
 export function callIdOf(form: URLSearchParams): string {
