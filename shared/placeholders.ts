@@ -7,17 +7,24 @@ const MAX_VALUE_CHARS = 2000;
 /** Values by name; the first source that has the name wins. Inherited properties never count. */
 export type Sources = readonly Readonly<Record<string, unknown>>[];
 
-/** The text form of a variable's value: empty for what is unknown or null, JSON for lists and objects. */
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+/** A list of texts, numbers and truth values as one says it: its items with commas between them. Items that have parts have no such form. */
+const listText = (list: readonly unknown[]): string =>
+  list.some(isObject)
+    ? JSON.stringify(list)
+    : list
+        .filter((item) => item !== null && item !== "")
+        .map(String)
+        .join(", ");
+
+/** The text form of a variable's value: empty for what is unknown or null, the items of a list with commas between them, JSON for objects and for lists of them. */
 export function valueText(name: string, sources: Sources): string {
   const source = sources.find((s) => Object.hasOwn(s, name));
   const value = source?.[name];
   if (value === undefined || value === null) return "";
-  const text =
-    typeof value === "string"
-      ? value
-      : typeof value === "object"
-        ? JSON.stringify(value)
-        : String(value as number | boolean | bigint);
+  if (Array.isArray(value)) return listText(value).slice(0, MAX_VALUE_CHARS);
+  const text = isObject(value) ? JSON.stringify(value) : String(value as string | number | boolean | bigint);
   return text.slice(0, MAX_VALUE_CHARS);
 }
 

@@ -8,7 +8,10 @@ describe("variables", () => {
   test.each([
     ["Hello {{ name }}!", { name: "Ada" }, "Hello Ada!"],
     ["{{missing}}.", {}, "."],
-    ["{{n}} {{b}} {{z}} {{list}}", { n: 4.5, b: false, z: null, list: [1, "a"] }, '4.5 false  [1,"a"]'],
+    ["{{n}} {{b}} {{z}} {{list}}", { n: 4.5, b: false, z: null, list: [1, "a"] }, "4.5 false  1, a"],
+    ["You ordered {{list}}.", { list: ["Pizza", null, "", "Coke"] }, "You ordered Pizza, Coke."],
+    ["{{none}}{{list}}", { none: [], list: [{ a: 1 }, "b"] }, '[{"a":1},"b"]'],
+    ["{{object}}", { object: { a: [1] } }, '{"a":[1]}'],
     ["{{a}}", { a: "{{b}}", b: "no" }, "{{b}}"],
     ["{{constructor}}{{toString}}{{hasOwnProperty}}", {}, ""],
     ["{{1x}} {{}} { {a} } ${process}", { a: "x" }, "{{1x}} {{}} { {a} } ${process}"],
