@@ -112,6 +112,8 @@ export type StopReason =
   | "shutdown_now"
   | "lease_lost"
   | "media_failed"
+  /** The carrier's media name another call. */
+  | "wrong_call"
   | "speech_failed";
 
 /** What can happen to a conversation. `said` is what of the running generation had already been handed to speech. */

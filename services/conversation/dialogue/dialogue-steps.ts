@@ -62,6 +62,7 @@ export function endConversation(
 const FAULT_OF = {
   lease_lost: "LEASE_LOST",
   media_failed: "MEDIA_FAILED",
+  wrong_call: "MEDIA_OF_ANOTHER_CALL",
   speech_failed: "SPEECH_FAILED",
   shutdown: "SHUTDOWN",
   shutdown_now: "SHUTDOWN",

@@ -84,6 +84,10 @@ const writing =
     if (known.talk.user_turns > 0) crashPoint(env, "K8");
   };
 
+/** Whether the media's name of their call is that of another one than was placed. Names of different length are of different kinds and say nothing: some carriers have several for a call. */
+const namesAnother = (call_id: string | null, placed: string | null): boolean =>
+  call_id !== null && placed !== null && call_id.length === placed.length && call_id !== placed;
+
 /** Opens the pipeline on media that has joined; never throws. */
 export type OpenPipeline = (host: PipelineHost) => VoicePipeline;
 
@@ -234,7 +238,12 @@ export class ConversationSession {
   #ready(call_id: string | null): void {
     if (this.#isReady) return;
     this.#isReady = true;
-    this.#call_id = call_id;
+    const placed = this.#answered.placed?.call_id ?? null;
+    this.#call_id = namesAnother(call_id, placed) ? placed : call_id;
+    if (namesAnother(call_id, placed)) {
+      this.#loop.dispatch({ type: "stopped", reason: "wrong_call" });
+      return;
+    }
     // voicemail that was detected earlier gets no greeting
     for (const type of this.#early) this.#loop.dispatch({ type });
     this.#loop.dispatch({ type: "started" });

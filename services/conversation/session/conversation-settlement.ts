@@ -106,6 +106,7 @@ const REASONS: Readonly<Record<string, HangUpReason>> = {
   SHUTDOWN: "shutdown",
   LEASE_LOST: "baton_lost",
   MEDIA_FAILED: "media_failed",
+  MEDIA_OF_ANOTHER_CALL: "media_failed",
   SPEECH_FAILED: "speech_failed",
 };
 

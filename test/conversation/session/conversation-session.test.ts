@@ -27,6 +27,29 @@ test("nothing that was said, no name and no number is ever in the log", async ()
     expect(log).not.toContain(secret);
 });
 
+const placedAs = (call_id: string) => ({ call_id, placed_at: "2026-11-21T12:00:00.000Z", ringing_at: null });
+
+test("media that name another call than was placed are refused by that name: nothing is said, and it is no fault of the customer's", async () => {
+  const t = hold({ placed: placedAs("CA2") });
+  await t.pass(0);
+  await t.session.ended;
+  expect(t.said).toEqual([]);
+  const { facts } = t.named("leads.settle")[0]?.params as { facts: Record<string, unknown> };
+  expect(facts).toMatchObject({
+    call_id: "CA2",
+    talk: { ended_by: "error", errors: [{ code: "MEDIA_OF_ANOTHER_CALL" }], transcription: [] },
+  });
+  expect(t.named("dialer.hangUp")[0]?.params).toMatchObject({ reason: "media_failed" });
+});
+
+test.each(["CA1", "a name of another kind"])("media go on whose call was placed as %s", async (call_id) => {
+  const t = hold({ placed: placedAs(call_id) });
+  await t.pass(0);
+  expect(t.said.length).toBeGreaterThan(0);
+  t.events().closed();
+  await t.session.ended;
+});
+
 test("a goodbye that goes on is cut: the leg closes at once and the conversation is settled as it stood", async () => {
   let over = false;
   const t = hold({ end: () => undefined });
