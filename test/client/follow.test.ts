@@ -18,6 +18,7 @@ describe("messages of a stream", () => {
     ["whole", ["id: 1\ndata: a\n\n"], [{ id: "1", event: "message", data: "a" }]],
     ["cut anywhere", ["i", "d: 1\nda", "ta: a\n", "\n"], [{ id: "1", event: "message", data: "a" }]],
     ["with both line ends, cut between them", ["data: a\r", "\n\r\n"], [{ id: "", event: "message", data: "a" }]],
+    ["a cursor alone", ["retry: 2000\n\nid: 7\n\n"], [{ id: "7", event: "message", data: "" }]],
     ["of several lines", ["event: x\ndata: a\ndata:b\n\n"], [{ id: "", event: "x", data: "a\nb" }]],
     ["comments and retry alone are none", [": quiet\n\nretry: 2000\n\n"], []],
     ["one that broke off is none", ["data: a\n"], []],
@@ -61,6 +62,17 @@ describe("following events", () => {
     return seen;
   }
   const asked = (): unknown[] => server.requests.map(({ url, headers }) => [url, headers["last-event-id"]]);
+
+  test("from now on: a stream that broke before the first event goes on from where it began", async () => {
+    const seen = await followed(1, [{ pieces: ["id: c7\n\n"] }, { pieces: [message(8)], open: true }], {
+      after: "end",
+    });
+    expect(seen).toEqual(["c8 8"]);
+    expect(asked()).toEqual([
+      ["/events", "end"],
+      ["/events", "c7"],
+    ]);
+  });
 
   test("goes on behind the last event where a stream ended, and where one broke", async () => {
     const broken: Reply = { pieces: [message(3), "id: c4\nda"] };

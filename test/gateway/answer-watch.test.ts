@@ -42,6 +42,31 @@ test("each push and each refusal is found by its request id, other answers only 
   expect(lines.filter((line) => line["request_id"] === "get-2")).toEqual([]);
 });
 
+test("a push's request id leads to its lead; that of a bulk push to the first, and to how many there are", async () => {
+  const http = await started({});
+  const headers = (id: string) => ({ headers: { "x-request-id": id } });
+  const queued = (n: number) => ({
+    status: "queued",
+    lead_call_tracker_id: `lead-${n}`,
+    order_id: `order-${n}`,
+    message: "",
+  });
+  http.script["leads.push"] = () => queued(1);
+  http.script["leads.pushMany"] = () => ({
+    results: [
+      { index: 0, status: "refused", code: "TEMPLATE_UNKNOWN", message: "no" },
+      ...[2, 3].map((n) => ({ index: n - 1, ...queued(n) })),
+    ],
+  });
+  const body = { request_id: "order-1", template_id: "t", reseller_id: http.reseller_id, payload: {} };
+  await http.ask("POST", "/leads", { body, ...headers("one") });
+  expect(await said("http.answered", "one")).toMatchObject({ status: 201, lead_id: "lead-1", order_id: "order-1" });
+  await http.ask("POST", "/leads/bulk", { body: [body, body, body], ...headers("many") });
+  expect(await said("http.answered", "many")).toMatchObject({
+    ...{ status: 200, lead_id: "lead-2", order_id: "order-2", queued: 2, refused: 1 },
+  });
+});
+
 test("with ACCESS_LOG every answer is logged", async () => {
   const http = await started({ ACCESS_LOG: "true" });
   await http.ask("GET", "/merchants?limit=5", { headers: { "x-request-id": "get-3" } });

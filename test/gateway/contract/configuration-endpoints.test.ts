@@ -116,7 +116,11 @@ describe("create", () => {
 
   test("a second one for the same template: 409", async () => {
     const { template_id } = (await made()) as unknown as { template_id: string };
-    expect(refusal(await create(template_id))).toMatchObject({ status: 409, code: "CONFIGURATION_EXISTS" });
+    const second = await create(template_id);
+    expect(refusal(second)).toMatchObject({ status: 409, code: "CONFIGURATION_EXISTS" });
+    const { configurations } = (await http.ask("GET", `/configurations?template_id=${template_id}`)).body;
+    const [{ id }] = configurations as [{ id: string }];
+    expect(second.body["detail"]).toContain(`PUT /configurations/${id}`);
   });
 
   test("of an unknown or foreign template: 404, alike", async () => {

@@ -184,6 +184,32 @@ describe("bodies", () => {
     await expect(read).rejects.toMatchObject({ type: "MALFORMED_JSON" });
   });
 
+  test.each([
+    ["/leads?phone_number=1", "phone_number is not a known query parameter; did you mean phone?"],
+    ["/leads?offset=1", "offset is not a known query parameter; there are status, outcome, template_id,"],
+    ["/templates/7f9c24e8-3b12-4fef-91e0-5a4d8c2b1a00?x=1", "x is not a known query parameter; there are none here"],
+  ])("GET %s says which there are: %s", async (path, detail) => {
+    const { status, body } = await http.ask("GET", path);
+    expect([status, body["detail"]]).toEqual([400, expect.stringContaining(detail)]);
+  });
+
+  test("a misspelled field comes with the one that was probably meant; thousands of them cost no more", async () => {
+    const { request_id, ...rest } = lead({});
+    const told = await http.ask("POST", "/leads", {
+      body: { ...rest, requestId: request_id },
+      token: http.tokens.user,
+    });
+    expect(told.body["errors"]).toContainEqual({
+      path: "requestId",
+      message: "is not a known field; did you mean request_id?",
+    });
+    const many = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`request_i${i}`, 1]));
+    const errors = (await http.ask("POST", "/leads", { body: { ...lead({}), ...many }, token: http.tokens.user })).body[
+      "errors"
+    ];
+    expect((errors as { message: string }[]).filter(({ message }) => message.includes("did you mean"))).toHaveLength(3);
+  });
+
   test("who asks can't be said in a body", async () => {
     const by = { kind: "user", id: "x", role: "admin", reseller_id: null, merchant_id: null };
     const answer = await http.ask("POST", "/merchants", {

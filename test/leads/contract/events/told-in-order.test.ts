@@ -193,6 +193,17 @@ test("a cursor tells nothing, is refused where its list did not give it out, and
   const further = await bus.call("leads.listEvents", { by, after: all.next_cursor });
   expect([all.events.length, further.expired, all.next_cursor]).toEqual([1, false, expect.stringMatching(/^[\w-]+$/)]);
   expect(further.events.map(({ cursor }) => cursor)).not.toContain(all.next_cursor);
+  for (const now of [
+    await bus.call("leads.listEvents", { by, after: "end" }),
+    await bus.call("leads.events", { by, lead_id, after: "end" }),
+  ])
+    expect(now).toMatchObject({
+      events: [],
+      more: false,
+      expired: false,
+      next_cursor: expect.stringMatching(/^[\w-]+$/),
+    });
+  expect((await bus.call("leads.events", { by, lead_id, after: "end" })).next_cursor).toBe(rest.next_cursor);
   const never = ["x", "-1", "1", "007", "cA", `${all.next_cursor}=`];
   for (const after of [...never, first.next_cursor])
     await expect(bus.call("leads.listEvents", { by, after })).rejects.toMatchObject({ type: "VALIDATION_FAILED" });
