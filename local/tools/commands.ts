@@ -7,6 +7,11 @@ export const START = command({
   about: "Starts callagent with simulated carriers, people and models on this machine, until Ctrl-C.",
   options: {
     fresh: { kind: "flag", about: "starts with empty data" },
+    restored: {
+      kind: "flag",
+      about:
+        "the data folder was put back from a copy: parks the leads that may have been called since, as npm run restore:park does",
+    },
     real: {
       kind: "flag",
       about: "uses the models of OPENAI_…, STT_…, TTS_… and REALTIME_… in the environment, which may cost money",

@@ -6,6 +6,7 @@ import { lockFolder, openFolder, StartError, type Folder } from "./stack/data-fo
 import { callsUnderWay, followLedger } from "./console/ledger-stream.ts";
 import { banner, type Facts } from "./console/banner.ts";
 import { consoleLines, type ConsoleLines, type Paint } from "./console/console-lines.ts";
+import { LOG_FILE } from "./stack/child-group.ts";
 import { passedVariables } from "./stack/own-variables.ts";
 import { SERVICES } from "./stack/service-processes.ts";
 import { freePort, wantedPort } from "./stack/ports.ts";
@@ -54,7 +55,9 @@ const setting = (name: string, fallback: number, most = Infinity): number => {
 };
 
 /** The folder of this carrier: leads that wait for simulated phones must never ring real ones. */
-function openData({ fresh, carrier }: Wanted): Folder {
+function openData({ fresh, restored, carrier }: Wanted): Folder {
+  if (fresh && restored)
+    throw new UsageError("--fresh starts with empty data, --restored with data of before: give one.");
   const usual = join(ROOT, carrier === "simulated" ? ".callagent" : `.callagent-${carrier}`);
   const folder = openFolder(process.env["CALLAGENT_DATA"] ?? usual, false);
   lockFolder(folder);
@@ -156,7 +159,7 @@ async function attend(stack: Stack, folder: Folder, world: World): Promise<void>
   const asAdmin = async () => apiClient(stack.baseUrl, await login(stack.baseUrl, admin_email, admin_password));
   const door = await openTalkDoor(asAdmin, sample, { port: talkPort, home: `${stack.httpUrl}/` });
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  console.log(banner({ ...facts, stack, sample, talk: door.url, logFile: folder.at("callagent.log"), zone }));
+  console.log(banner({ ...facts, stack, sample, talk: door.url, logFile: folder.at(LOG_FILE), zone }));
   const ledger = followLedger(stack.carrierUrl, (entry) => print(lines.fromLedger(entry)));
   stopped.addEventListener("abort", () => {
     ledger.stop();
@@ -176,6 +179,7 @@ async function run({ values }: Asked<typeof START>): Promise<void> {
     folder,
     split: values.split,
     engine: values.engine,
+    ...(values.restored ? { onParked: print } : {}),
     ...options,
     ...(await wantedPorts()),
     ...metricsPort(values.split),

@@ -73,11 +73,15 @@ describe("npm start on a fresh machine", () => {
         expect(home).toContain(`href="${leads}"`);
 
       const door = value(first, "talk to the agent");
-      const page = await (await fetch(door)).text();
+      const shown = await fetch(door);
+      const page = await shown.text();
       const talkTo = new URL(/action="([^"]+)"/.exec(page)?.[1] ?? "", door);
       const foreign = { method: "POST", headers: { origin: "https://elsewhere.example" } };
       expect((await fetch(talkTo, foreign)).status).toBe(403);
-      const begun = await fetch(talkTo, { method: "POST" });
+      // a browser says whose form it is, and under no-referrer that it may not say it
+      expect(shown.headers.get("referrer-policy")).toBe("same-origin");
+      const pressed = { origin: new URL(door).origin, "sec-fetch-site": "same-origin", "sec-fetch-mode": "navigate" };
+      const begun = await fetch(talkTo, { method: "POST", headers: pressed });
       expect([begun.redirected, new URL(begun.url).pathname]).toEqual([true, expect.stringMatching(/^\/r\/./)]);
       expect(await begun.text()).toContain("Start talking");
 
@@ -126,7 +130,11 @@ describe("npm start on a fresh machine", () => {
       expect(stopped.ms).toBeLessThan(STOP_MS);
       expect(Object.entries(children).filter(([, pid]) => alive(pid))).toEqual([]);
 
-      const second = await startAsNewcomer(env);
+      const second = await startAsNewcomer(env, ["--restored"]);
+      expect(second.output()).toContain("0 leads are parked.");
+      expect(readFileSync(join(env["CALLAGENT_DATA"]!, "callagent.former.log"), "utf8")).toContain(
+        '"event":"lead.finished"',
+      );
       expect(value(second, "reseller_id")).toBe(value(first, "reseller_id"));
       expect(value(second, "password")).toBe(value(first, "password"));
       const again = await promisify(execFile)("bash", [

@@ -1,4 +1,4 @@
-import { createWriteStream, type WriteStream } from "node:fs";
+import { createWriteStream, existsSync, renameSync, type WriteStream } from "node:fs";
 import type { Folder } from "./data-folder.ts";
 import { startChild, type Child } from "./supervisor.ts";
 
@@ -39,6 +39,20 @@ function parseLog(line: string): LogLine | null {
   }
 }
 
+/** The log of this start, and that of the one before. */
+export const LOG_FILE = "callagent.log";
+export const FORMER_LOG_FILE = "callagent.former.log";
+
+/** Opens a log of its own for this start; that of the start before is kept, for who restarts because something went wrong. */
+function openLog(folder: Folder): WriteStream {
+  if (existsSync(folder.at(LOG_FILE))) renameSync(folder.at(LOG_FILE), folder.at(FORMER_LOG_FILE));
+  return createWriteStream(folder.at(LOG_FILE), { flags: "w" });
+}
+
+/** What a child said, or what became of it, as a line like those of the services. */
+const asLine = (service: string, level: string, event: string, msg: string): string =>
+  JSON.stringify({ level, time: new Date().toISOString(), service, event, msg });
+
 /** The processes of one stack with their common log file. */
 export class ChildGroup {
   readonly children = new Map<string, Child>();
@@ -50,7 +64,7 @@ export class ChildGroup {
 
   constructor(folder: Folder, observer: ChildObserver) {
     this.#observer = observer;
-    this.#log = createWriteStream(folder.at("callagent.log"), { flags: "w" });
+    this.#log = openLog(folder);
   }
 
   /** How the last child that ended by itself did so; null while none has. */
@@ -68,12 +82,12 @@ export class ChildGroup {
       restart: true,
       ...(options.command ? { command: options.command } : {}),
       onLine: (line) => {
-        this.#log.write(`${line}\n`);
         const parsed = parseLog(line);
+        this.#log.write(`${parsed ? line : asLine(name, "info", "process.output", line)}\n`);
         if (parsed) this.#observer.onLog(parsed);
       },
       onDeath: (reason) => {
-        this.#log.write(`${reason}\n`);
+        this.#log.write(`${asLine(name, "error", "process.ended", reason)}\n`);
         this.#lastDeath = reason;
         this.#observer.onDeath(reason);
       },

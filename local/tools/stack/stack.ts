@@ -3,7 +3,7 @@ import type { Engine } from "../../../shared/contracts/records/models.ts";
 import { contracts } from "../../../shared/contracts/index.ts";
 import { isRecord } from "../../../shared/json.ts";
 import { ChildGroup, type ChildObserver } from "./child-group.ts";
-import { migrateDatabase } from "./database-migration.ts";
+import { migrateDatabase, parkRestored } from "./database-migration.ts";
 import { ownRun, StartError, type Folder } from "./data-folder.ts";
 import { freePort } from "./ports.ts";
 import { script } from "./project-root.ts";
@@ -31,6 +31,8 @@ export interface StackOptions extends ChildObserver {
   /** So many times longer than in life simulated people wait for the service; absent: 1. */
   patience?: number;
   seed: string;
+  /** The database was put back from a copy: its leads are parked before a service starts, and what was done is told. Absent: it was not. */
+  onParked?: (said: string) => void;
   /** Name of the database, where it is not the one MONGODB_URI names or `callagent`. */
   database?: string;
   /** How many processes run a service where it is not one; of a split stack only, and never of the gateway, whose port is one. */
@@ -187,6 +189,10 @@ async function startAll(
     twilio: o.twilio ?? null,
     extra: o.env ?? {},
   });
+  if (o.onParked) {
+    await migrateDatabase(backing.mongo);
+    o.onParked(await parkRestored(backing.mongo));
+  }
   const metricsUrls = await startServices(group, o, backing.mongo, env);
   const httpUrl = `http://127.0.0.1:${o.httpPort}`;
   await waitReady(httpUrl, group);

@@ -216,7 +216,12 @@ describe("what else is looked up", () => {
       await expect(ask(asMerchant(mine.reseller_id, beside.merchant_id), "CA1")).rejects.toMatchObject({
         type: "RECORDING_NOT_FOUND",
       });
-      await expect(ask(own, "CA2")).rejects.toMatchObject({ type: "RECORDING_NOT_FOUND" });
+      await expect(ask(own, "CA2")).rejects.toMatchObject({
+        ...{ type: "RECORDING_NOT_FOUND", message: "No call of yours has this call_id." },
+      });
+      await expect(ask(own, randomUUID())).rejects.toMatchObject({
+        message: expect.stringContaining("looks like a lead's id: a recording is asked for by the lead's call_id"),
+      });
     });
     test.each(["", "..", "../../etc/passwd", "CA1\0", "CA 1", "é", "x".repeat(300)])(
       "%p names no call",
