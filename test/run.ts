@@ -1,8 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { provideNats } from "../local/harness/nats-server.ts";
 import { PROGRAM_ENV, runProgram } from "../local/harness/program.ts";
+import { NATS_SERVER, provide } from "../local/harness/provided.ts";
+import { PAGE_BROWSERS } from "../local/real/browser/browser.ts";
 import { ROOT } from "../local/tools/stack/project-root.ts";
 import { TEST, TEST_ALL } from "../local/commands.ts";
 import { helpOf } from "../shared/process/command-line.ts";
@@ -64,12 +65,17 @@ async function tests(name: string, args: readonly string[], options: Parameters<
 }
 
 async function run(isAll: boolean): Promise<number> {
-  title("nats-server");
-  if (!(await provideNats())) {
-    console.log("\n0 passed, 1 failed");
-    return 1;
+  for (const [name, needed] of [
+    ["nats-server", NATS_SERVER] as const,
+    ...(isAll ? [["browsers", PAGE_BROWSERS] as const] : []),
+  ]) {
+    title(name);
+    if (!(await provide(needed))) {
+      console.log("\n0 passed, 1 failed");
+      return 1;
+    }
+    console.log("is there");
   }
-  console.log("is there");
   // test/fixtures/long-form.ts
   const env = { ...PROGRAM_ENV, ...(isAll && { TEST_REPEATS: "all" }) };
   const [sayChecks, quick] = await Promise.all([

@@ -1,39 +1,7 @@
-import { spawn, spawnSync, type ChildProcessByStdio } from "node:child_process";
+import { spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable } from "node:stream";
 import { NATS_PROGRAM_VARIABLE } from "../tools/stack/split-bus.ts";
-import { hasProgram, PROGRAM_ENV, runProgram } from "./program.ts";
-
-const APT_MS = 120_000;
-
-/** What must stand before apt-get: nothing for root, sudo where it asks for no password; null: neither. */
-function rights(): string[] | null {
-  if (process.getuid?.() === 0) return [];
-  const sudo =
-    hasProgram("sudo") && spawnSync("sudo", ["-n", "true"], { env: PROGRAM_ENV, stdio: "ignore" }).status === 0;
-  return sudo ? ["sudo", "-n"] : null;
-}
-
-/** Installs what npm cannot, saying so first; false: it is missing, and a person was told what to install. */
-export async function provideNats(): Promise<boolean> {
-  if (hasProgram("nats-server")) return true;
-  const prefix = hasProgram("apt-get") ? rights() : null;
-  if (prefix !== null) {
-    const command = [...prefix, "apt-get", "install", "-y", "--no-install-recommends", "nats-server"].join(" ");
-    console.log(`The tests need nats-server, which is not on the PATH. Installing Debian's package now: ${command}`);
-    const apt = (...args: string[]): Promise<number> => {
-      const [program = "apt-get", ...rest] = [...prefix, "apt-get", ...args];
-      return runProgram(program, rest, { limitMs: APT_MS });
-    };
-    const install = (): Promise<number> => apt("install", "-y", "--no-install-recommends", "nats-server");
-    if ((await install()) !== 0 && (await apt("update")) === 0) await install();
-  }
-  if (hasProgram("nats-server")) return true;
-  console.error(
-    "nats-server is missing and could not be installed from here. The tests that run one process per service need it.\n" +
-      "Install it (Debian, Ubuntu: sudo apt install nats-server; macOS: brew install nats-server; else https://docs.nats.io) and try again.",
-  );
-  return false;
-}
+import { PROGRAM_ENV } from "./program.ts";
 
 /** A bus of a test's own. */
 export interface NatsServer {

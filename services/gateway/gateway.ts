@@ -31,7 +31,7 @@ import {
   type Refuser,
   withHead,
 } from "./http/exchange.ts";
-import { readiness, refusedCommands, type RefusedCommands } from "./health.ts";
+import { carrierChecks, readiness, refusedCommands, type RefusedCommands } from "./health.ts";
 import { problemOf, statusOf, type Problem } from "./http/http-errors.ts";
 import { API_VERSION } from "./http/server.ts";
 import { proxyNotice } from "./http/proxy-notice.ts";
@@ -188,7 +188,7 @@ export function buildGateway(deps: ProcessDeps, bus: Bus, visible: () => Readonl
   const doors = doorway(bus, deps.clock, limits, refused);
   const commands = refusedCommands(deps.clock);
   const proxy = proxyNotice(deps);
-  const notices = { checks: () => [...commands.checks(), ...proxy.checks()] };
+  const notices = { checks: () => [...carrierChecks(deps.env), ...commands.checks(), ...proxy.checks()] };
   const parts = { identifier: who, limits, refused };
   const sendRecording = recordingSender({ stores: recordingStores(deps), log: deps.log });
   const streams = openStreams(deps.clock);

@@ -1,6 +1,8 @@
 import type { ActionName, Bus, EventOf } from "../../shared/bus/bus.ts";
 import type { Clock } from "../../shared/time/clock.ts";
 import type { ClockSource } from "../../shared/time/store-clock.ts";
+import { PROVIDERS, type Provider } from "../../shared/contracts/records/configuration.ts";
+import type { Env } from "../../shared/process/env.ts";
 import { RESTORED } from "../../shared/contracts/records/lead.ts";
 import { CATALOGUE, codeOf } from "../../shared/errors.ts";
 import type { Row } from "./routes/row.ts";
@@ -138,6 +140,19 @@ export function refusedCommands(clock: Pick<Clock, "monotonicMs">): RefusedComma
       })),
   };
 }
+
+/** Without a carrier no phone can be called: leads with a number wait, and sessions in browsers alone are held. Nothing to say where there is one. */
+export const carrierChecks = (env: Pick<Env, Provider>): Check[] =>
+  [env.PROVIDER_ONE, env.PROVIDER_TWO, env.PROVIDER_THREE].some((carrier) => carrier !== "none")
+    ? []
+    : [
+        {
+          name: "carriers",
+          ok: false,
+          needed: false,
+          reason: `${PROVIDERS.join(", ")} are none: no phone can be called, and leads with a number wait; name a carrier, or leave it if you hold sessions in browsers alone`,
+        },
+      ];
 
 /** Checks the bus and, through a service that owns a collection, the store. */
 export function readiness(

@@ -1,4 +1,6 @@
+import { generateKeyPairSync } from "node:crypto";
 import { parse } from "yaml";
+import { blocksOf } from "../docs/pages.ts";
 import { contracts } from "../../shared/contracts/index.ts";
 import { readEnv } from "../../shared/process/env.ts";
 import { VARIABLES, type Variable } from "../../shared/process/variables.ts";
@@ -62,6 +64,47 @@ describe("the Helm chart", () => {
   test("every secret that a service reads may be given, and is given to whom reads it", () => {
     const readBy = new Set(Object.values(values.services).flatMap(({ reads = [] }) => reads));
     expect(values.secrets.filter((name) => !readBy.has(name))).toEqual([]);
+  });
+
+  /** What docs/kubernetes.md has a reader make: the keys of the Secret, and the values. */
+  const page = { path: "docs/kubernetes.md", text: read("docs/kubernetes.md") };
+  const keysMade = [...page.text.matchAll(/--from-(?:literal|file)=([A-Z_]+)=/g)].map(([, key = ""]) => key);
+  const written = blocksOf(page).find(({ text }) => text.startsWith("image:"))?.text ?? "";
+  const mine = parse(written) as { config: Record<string, string>; adminEmail: string };
+
+  test("the page's Secret has exactly the keys that the values name, so that every pod can mount its own", () => {
+    expect([...keysMade].sort()).toEqual([...values.secrets].sort());
+    for (const [name, { reads = [] }] of Object.entries(values.services)) {
+      const mounted = reads.filter((key) => values.secrets.includes(key));
+      expect([name, mounted.filter((key) => !keysMade.includes(key))]).toEqual([name, []]);
+    }
+  });
+
+  test.each(names)("%s starts with what the page's Secret and values give it", (name) => {
+    const samples: Record<string, string> = {
+      MONGODB_URI: "mongodb://mongodb:27017/callagent",
+      SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
+      JWT_PRIVATE_KEY: generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    };
+    const { reads = [], environment = {} } = values.services[name] ?? {};
+    const secrets = reads.filter((key) => keysMade.includes(key)).map((key) => [key, samples[key] ?? "x".repeat(32)]);
+    const { BUS_TRUST: _signed, ...config } = { ...values.config, ...mine.config };
+    // as workloads.yaml gives it: readEnv takes it with the password alone, and the password with it alone
+    const admin = reads.includes("ADMIN_PASSWORD") ? { ADMIN_EMAIL: mine.adminEmail } : {};
+    const given = Object.fromEntries(secrets) as Record<string, string>;
+    const env = readEnv({ ...config, ...environment, ...admin, ...given });
+    if (name === "auth") expect([env.ADMIN_EMAIL, env.ADMIN_PASSWORD]).not.toContain(undefined);
+    if (name === "conversation") expect(env.OPENAI_MODEL).toBe(mine.config["OPENAI_MODEL"]);
+    if (name === "dialer") expect([env.TWILIO_ACCOUNT_SID, env.TWILIO_AUTH_TOKEN]).not.toContain(undefined);
+  });
+
+  test("the first admin's e-mail comes with the password, to whom has that alone, and is asked for", () => {
+    const workloads = read("deploy/kubernetes/templates/workloads.yaml");
+    expect(workloads).toMatch(
+      /if has "ADMIN_PASSWORD" \$secrets \}\}\n +- \{ name: ADMIN_EMAIL, value: \{\{ required "/,
+    );
+    expect(Object.keys({ ...values.config, ...mine.config })).not.toContain("ADMIN_EMAIL");
+    expect(mine.adminEmail).toContain("@");
   });
 
   test("pods end later than their calls may, and are probed at the health port", () => {

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CHROMIUM_VARIABLE, missingPrograms, PAGE_PROGRAMS } from "../../local/real/browser/browser.ts";
+import { hasProgram } from "../../local/harness/program.ts";
+import { CHROMIUM_VARIABLE, PAGE_BROWSERS } from "../../local/real/browser/browser.ts";
 import { startChromium, type Page } from "../../local/real/browser/chromium.ts";
 import { startFirefox } from "../../local/real/browser/firefox.ts";
 import { BROWSER_RATE, type EvaluatedPage } from "../../local/real/browser/page.ts";
@@ -20,7 +21,7 @@ const SCREENS = [
 const FOLDER = process.env["PAGES_FOLDER"];
 
 let product: Running;
-const missing = missingPrograms(PAGE_PROGRAMS);
+const missing = PAGE_BROWSERS.programs.filter((name) => !hasProgram(name));
 beforeAll(async () => {
   if (missing.length > 0)
     throw new Error(

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { TOOLS_VARIABLE } from "../../local/real/kubernetes/kubernetes.ts";
@@ -30,6 +30,7 @@ const SETTINGS: Readonly<Record<string, readonly string[]>> = {
 /** Settings that the chart refuses, with what it says. */
 const REFUSED: readonly [name: string, settings: string, said: string][] = [
   ["recordings of our own without a claim", "config.RECORDING_SOURCE=own", "recordings.claimName is empty"],
+  ["an admin's password without the e-mail", "adminEmail=", "adminEmail is empty"],
 ];
 
 interface Ran {
@@ -41,6 +42,23 @@ function run(program: string, args: readonly string[]): Ran {
   const { status, stdout, stderr, error } = spawnSync(program, [...args], { encoding: "utf8", timeout: LIMIT_MS });
   if (status === 0) return { stdout, fault: null };
   return { stdout, fault: `${error?.message ?? ""}${stdout ?? ""}${stderr ?? ""}`.slice(-2000) };
+}
+
+/** The keys of the Secret that docs/kubernetes.md has made. */
+const documentedKeys = (): Set<string> => {
+  const page = readFileSync(join(ROOT, "docs", "kubernetes.md"), "utf8");
+  return new Set([...page.matchAll(/--from-(?:literal|file)=([A-Z_]+)=/g)].map(([, key = ""]) => key));
+};
+
+/** Keys that a rendered pod mounts and the documented Secret does not have: it would never start. */
+function missingKeys(rendered: string): string | null {
+  const [made, mounted] = [
+    documentedKeys(),
+    [...rendered.matchAll(/\{ key: ([A-Z_]+), path: /g)].map(([, key = ""]) => key),
+  ];
+  if (mounted.length === 0) return "no pod mounts a key of the Secret";
+  const missing = [...new Set(mounted)].filter((key) => !made.has(key));
+  return missing.length === 0 ? null : `the documented Secret lacks ${missing.join(", ")}`;
 }
 
 /** helm lints and renders the chart, kubectl-validate checks what it rendered. */
@@ -57,6 +75,8 @@ export const chartStep: Step = {
           const at = ["template", "callagent", CHART, "--kube-version", `${version}.0`, ...settings];
           const { stdout, fault } = run(tool("helm"), at);
           found.push([`helm template, ${name}, ${version}`, fault]);
+          if (settings.length === 0 && fault === null)
+            found.push([`the documented Secret, ${version}`, missingKeys(stdout)]);
           const file = join(folder, "rendered.yaml");
           writeFileSync(file, stdout);
           const checked = fault === null ? run(tool("kubectl-validate"), [file, "--version", version]).fault : fault;

@@ -1,5 +1,5 @@
 import { hasProgram } from "../../local/harness/program.ts";
-import { provideNats } from "../../local/harness/nats-server.ts";
+import { NATS_SERVER, provide } from "../../local/harness/provided.ts";
 import { NATS_TLS_VARIABLE } from "../../local/tools/stack/split-bus.ts";
 import { asyncapiStep } from "./asyncapi-step.ts";
 import { browserStep } from "./browser-step.ts";
@@ -29,7 +29,9 @@ const ALL = { phases: "examples,coverage,fuzzing,stateful", examples: 20, second
 const withNats = (step: Step): Step => ({
   ...step,
   run: async (env, log) =>
-    (await provideNats()) ? step.run(env, log) : { passed: 0, failed: 1, skipped: [], said: "nats-server is missing" },
+    (await provide(NATS_SERVER))
+      ? step.run(env, log)
+      : { passed: 0, failed: 1, skipped: [], said: "nats-server is missing" },
 });
 
 /** A step with a real browser, which the part `browser` installs. */

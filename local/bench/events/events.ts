@@ -1,6 +1,6 @@
 import { loadavg } from "node:os";
 import type { AskedBench } from "../../commands.ts";
-import { provideNats } from "../../harness/nats-server.ts";
+import { NATS_SERVER, provide } from "../../harness/provided.ts";
 import { loadMeter } from "../voice/sessions/load-meter.ts";
 import { lineOf, median, quantile, type Figures } from "../figures.ts";
 import { startEventWorld, type EventWorld } from "./event-world.ts";
@@ -46,7 +46,7 @@ async function measure({ world, figures }: Side, perSecond: number): Promise<num
  * NATS server; the bench plays scheduler, dialer and conversation over the bus. With a tree that version and this one, alternating.
  */
 export async function benchEvents({ values: { rate = PER_SECOND, tree } }: AskedBench): Promise<void> {
-  if (!(await provideNats())) return;
+  if (!(await provide(NATS_SERVER))) return;
   console.log(
     `events: ${rate} leads/s, ${ROUNDS} rounds of ${SECONDS} s; node ${process.versions.node}; one process per service, embedded store, nats-server and readers share this machine`,
   );

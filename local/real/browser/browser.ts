@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { hasProgram, PROGRAM_ENV } from "../../harness/program.ts";
+import type { NeededPrograms } from "../../harness/provided.ts";
 import { hasSoundCard } from "./sound-card.ts";
 import { mustRun, program, ROOT_RIGHTS } from "../machine.ts";
 import type { Part, Running } from "../part.ts";
@@ -13,12 +14,13 @@ const SPEECH = ["flite", "pocketsphinx"];
 const PACKAGES = [PROGRAM, "firefox-esr", "pulseaudio", "pulseaudio-utils", ...SPEECH, "pocketsphinx-en-us"];
 const PROGRAMS = [PROGRAM, "firefox-esr", "flite", "pocketsphinx_batch"];
 const FETCH_MS = 900_000;
-/** What the tests of pages run: Firefox has no sound without a sound card. */
-export const PAGE_PROGRAMS = [PROGRAM, "firefox-esr", "pulseaudio", "pacat", "pactl"] as const;
-/** Debian's packages of them. */
-export const PAGE_PACKAGES = [PROGRAM, "firefox-esr", "pulseaudio", "pulseaudio-utils"] as const;
-/** Those of these programs that are not on the PATH. */
-export const missingPrograms = (programs: readonly string[]): string[] => programs.filter((name) => !hasProgram(name));
+/** What the tests of pages need: Firefox has no sound without a sound card. */
+export const PAGE_BROWSERS: NeededPrograms = {
+  programs: [PROGRAM, "firefox-esr", "pulseaudio", "pacat", "pactl"],
+  packages: [PROGRAM, "firefox-esr", "pulseaudio", "pulseaudio-utils"],
+  purpose: "the tests that press the buttons of the pages in browsers",
+  elsewhere: "else programs of these names on the PATH",
+};
 
 async function install(folder: string): Promise<void> {
   const log = join(folder, "logs", "apt.log");

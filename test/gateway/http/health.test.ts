@@ -1,4 +1,5 @@
 import { until } from "../../../local/harness/stage.ts";
+import { carrierChecks, verdictOf } from "../../../services/gateway/health.ts";
 import { setHttpStage, type HttpStage } from "../fixtures/http-stage.ts";
 
 let http: HttpStage;
@@ -35,6 +36,14 @@ describe("health", () => {
       "parked_leads",
       "clock",
     ]);
+  });
+
+  test("without a carrier: degraded, for no phone can be called; one is enough", () => {
+    const none = { PROVIDER_ONE: "none", PROVIDER_TWO: "none", PROVIDER_THREE: "none" } as const;
+    const checks = carrierChecks(none);
+    expect(checks).toMatchObject([{ name: "carriers", reason: expect.stringContaining("no phone can be called") }]);
+    expect(verdictOf(checks)).toBe("degraded");
+    expect(carrierChecks({ ...none, PROVIDER_THREE: "telnyx" })).toEqual([]);
   });
 
   test("who is neither on this machine nor an admin learns the status alone", async () => {
