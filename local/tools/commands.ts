@@ -94,7 +94,11 @@ export const TALK = command({
     },
     merchant: { kind: "text", value: "id", about: "whose lead it is, where the template is a reseller's" },
     url: { kind: "text", value: "url", about: "a deployment's API; absent: the callagent that npm start runs here" },
-    token: { kind: "text", value: "t", about: "a token of it, or CALLAGENT_TOKEN in the environment" },
+    token: {
+      kind: "text",
+      value: "t",
+      about: "a token of it, or CALLAGENT_TOKEN in the environment; absent: that of callagent login at this address",
+    },
     json: { kind: "flag", about: "prints the link for machines" },
   },
 });

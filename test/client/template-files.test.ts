@@ -134,4 +134,31 @@ describe("templates as files", () => {
     expect(JSON.parse(person.server.requests[1]?.body ?? "{}")).toMatchObject({ is_active: false });
     expect(person.server.requests[2]).toMatchObject({ method: "DELETE", url: `/templates/${TEMPLATE.id}` });
   });
+
+  test("a check of a new file is for whom the log-in knows: its one reseller, and its one merchant", async () => {
+    const path = file("new.json");
+    writeFileSync(path, JSON.stringify({ name: "new", nodes: [] }));
+    const merchants = (...of: [id: string, reseller_id: string][]) => ({
+      body: { merchants: of.map(([id, reseller_id]) => ({ id, reseller_id })), next_cursor: null },
+    });
+    const rest = [
+      { status: 201, body: TEMPLATE },
+      { status: 204, body: "" },
+    ];
+    const checked = async (...of: [string, string][]) => {
+      const from = person.server.requests.length;
+      const { status, err } = await type(["templates", "test", path], [merchants(...of), ...rest]);
+      const post = person.server.requests.slice(from).find(({ method }) => method === "POST");
+      person.server.replies.length = 0;
+      return [status, post && (JSON.parse(post.body) as { reseller_id?: string; merchant_id?: string }), err] as const;
+    };
+    expect(await checked(["m", "r"])).toMatchObject([0, { reseller_id: "r", merchant_id: "m" }, ""]);
+    const [status, body] = await checked(["m", "r"], ["n", "r"]);
+    expect([status, body?.reseller_id, body?.merchant_id]).toEqual([0, "r", undefined]);
+    expect(await checked(["m", "r"], ["n", "s"])).toMatchObject([
+      2,
+      undefined,
+      expect.stringContaining("Give --reseller ID"),
+    ]);
+  });
 });

@@ -1,10 +1,9 @@
 #!/usr/bin/env node
 import { randomUUID } from "node:crypto";
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { run } from "./run.ts";
+import { configFolderOf } from "./shell.ts";
 
 /** Asks on the terminal; what is typed is not shown. */
 async function askPassword(): Promise<string | null> {
@@ -30,7 +29,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 
 const status = await run(process.argv.slice(2), {
   env: process.env,
-  configFolder: process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"),
+  configFolder: configFolderOf(process.env),
   screen: {
     out: (line) => process.stdout.write(`${line}\n`),
     err: (line) => process.stderr.write(`${line}\n`),

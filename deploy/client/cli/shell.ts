@@ -1,4 +1,5 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { decodedText } from "../../../shared/text/encoded-text.ts";
 import { inexactNumberIn } from "../../../shared/text/exact-numbers.ts";
@@ -27,7 +28,11 @@ export interface Session {
 
 const OWNER_ONLY = 0o600;
 const OWNERS_FOLDER = 0o700;
-const fileOf = (shell: Shell): string => join(shell.configFolder, "callagent", "session.json");
+/** The person's folder for what programs keep, by the environment. */
+export const configFolderOf = (env: Readonly<Record<string, string | undefined>>): string =>
+  env["XDG_CONFIG_HOME"] || join(homedir(), ".config");
+const fileOf = ({ configFolder }: Pick<Shell, "configFolder">): string =>
+  join(configFolder, "callagent", "session.json");
 
 /** Keeps a session, readable by its owner alone; its file. */
 export function keepSession(shell: Shell, session: Session): string {
@@ -39,7 +44,7 @@ export function keepSession(shell: Shell, session: Session): string {
   return file;
 }
 
-function keptSession(shell: Shell): Partial<Session> {
+function keptSession(shell: Pick<Shell, "configFolder">): Partial<Session> {
   try {
     const kept: unknown = JSON.parse(readFileSync(fileOf(shell), "utf8"));
     if (typeof kept !== "object" || kept === null) return {};
@@ -50,6 +55,12 @@ function keptSession(shell: Shell): Partial<Session> {
   } catch {
     return {};
   }
+}
+
+/** The token that a log-in at this address has kept; undefined: there is none. It goes to no other address. */
+export function keptToken(configFolder: string, url: string): string | undefined {
+  const kept = keptSession({ configFolder });
+  return kept.url === url.replace(/\/+$/, "") ? kept.token : undefined;
 }
 
 /** The address of the API: of the option, the environment, or the log-in. UsageError. */
@@ -65,8 +76,7 @@ export function urlOf(shell: Shell, option: string | undefined): string {
 /** A client of the API that was named. A token that was kept goes only to where it is from. UsageError. */
 export function clientOf(shell: Shell, option: string | undefined): Client {
   const base = urlOf(shell, option);
-  const kept = keptSession(shell);
-  const token = shell.env["CALLAGENT_TOKEN"] ?? (kept.url === base ? kept.token : undefined);
+  const token = shell.env["CALLAGENT_TOKEN"] ?? keptToken(shell.configFolder, base);
   if (token === undefined)
     throw new UsageError(`Who are you at ${base}? Log in with callagent login, or set CALLAGENT_TOKEN.`);
   return createClient({ base, token, signal: shell.signal });

@@ -120,6 +120,19 @@ interface Whose {
   merchant?: string | undefined;
 }
 
+/** What a log-in knows of itself by the merchants that it sees: the reseller where there is one alone, and the merchant where there is one alone. */
+async function ownOf(client: Client): Promise<Whose> {
+  const [resellers, merchants] = [new Set<string>(), new Set<string>()];
+  for await (const { id, reseller_id } of each(client, "/merchants")) {
+    resellers.add(reseller_id);
+    merchants.add(id);
+    if (resellers.size > 1) return {};
+  }
+  const [reseller] = resellers;
+  const [merchant, ...others] = merchants;
+  return { reseller, merchant: others.length === 0 ? merchant : undefined };
+}
+
 /** The body that makes the template of a file. UsageError. */
 function newBody(file: string, fields: Fields, asked: Whose): Body {
   const reseller_id = asked.reseller ?? textIn(fields, "reseller_id");
@@ -237,9 +250,12 @@ export const check = (
     const fields = objectIn(file);
     const id = textIn(fields, "id");
     const stored = id === undefined ? null : await templateById(client, id);
+    const isTold = asked.reseller !== undefined || stored !== null || textIn(fields, "reseller_id") !== undefined;
+    // nothing stays of it, so that it may be checked as anybody's whom the log-in knows
+    const own: Whose = isTold ? {} : await ownOf(client);
     const whose = {
-      reseller: asked.reseller ?? stored?.reseller_id,
-      merchant: asked.merchant ?? stored?.merchant_id ?? undefined,
+      reseller: asked.reseller ?? stored?.reseller_id ?? own.reseller,
+      merchant: asked.merchant ?? stored?.merchant_id ?? own.merchant,
     };
     const body = { ...newBody(file, fields, whose), is_active: false };
     const made = await client.ask("POST", "/templates", { body }).catch((error: unknown) => {

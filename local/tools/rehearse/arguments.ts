@@ -100,7 +100,11 @@ export const REHEARSE = command({
       about: "of the drawn times and answers; the same seed gives the same forecast",
     },
     url: { kind: "text", value: "url", about: "a deployment's API; absent: the callagent that npm start runs here" },
-    token: { kind: "text", value: "t", about: "a token of it, or CALLAGENT_TOKEN in the environment" },
+    token: {
+      kind: "text",
+      value: "t",
+      about: "a token of it, or CALLAGENT_TOKEN in the environment; absent: that of callagent login at this address",
+    },
     json: { kind: "flag", about: "prints the forecast for machines" },
   },
 });
@@ -127,9 +131,7 @@ export function rehearsalOf({ values: v }: Asked<typeof REHEARSE>, now: Date, to
     );
   const given = v.token ?? (token === "" ? undefined : token);
   if (v.url !== undefined && given === undefined)
-    throw new UsageError(
-      "--url needs a token: --token, or CALLAGENT_TOKEN in the environment (POST /s2s-token makes one).",
-    );
+    throw new UsageError("--url needs a token: callagent login there, --token, or CALLAGENT_TOKEN in the environment.");
   const to = v.to === undefined ? null : toE164(v.to);
   if (v.to !== undefined && to === null)
     throw new UsageError(`--to must be a phone number: "${v.to}" ${numberIssue(v.to) ?? ""}.`);

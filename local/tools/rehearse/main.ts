@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { configFolderOf, keptToken } from "../../../deploy/client/cli/shell.ts";
 import { ROOT } from "../stack/project-root.ts";
 import { rehearse } from "./rehearse.ts";
 
@@ -10,7 +11,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 const code = await rehearse({
   argv: process.argv.slice(2),
   folder: process.env["CALLAGENT_DATA"] ?? join(ROOT, ".callagent"),
-  token: process.env["CALLAGENT_TOKEN"],
+  tokenFor: (url) => process.env["CALLAGENT_TOKEN"] || keptToken(configFolderOf(process.env), url),
   now: new Date(),
   print: (line) => {
     process.stdout.write(`${line}\n`);

@@ -12,7 +12,8 @@ import { report } from "./report.ts";
 export interface CommandDeps {
   argv: readonly string[];
   folder: string;
-  token: string | undefined;
+  /** The token for a deployment's address that was kept, or is in the environment. */
+  tokenFor(url: string): string | undefined;
   now: Date;
   print(line: string): void;
 }
@@ -44,12 +45,13 @@ async function rehearsed(
 }
 
 /** Runs a rehearsal; the exit code: 0, or 2 for an error that the person can correct, which is printed as one line. */
-export const rehearse = ({ argv, folder, token: own, now, print }: CommandDeps): Promise<number> =>
+export const rehearse = ({ argv, folder, tokenFor, now, print }: CommandDeps): Promise<number> =>
   commandStatus(
     REHEARSE,
     argv,
     async (asked) => {
-      const wanted = rehearsalOf(asked, now, own);
+      const { url: at } = asked.values;
+      const wanted = rehearsalOf(asked, now, at === undefined ? undefined : tokenFor(at));
       const named = wanted.url !== null && wanted.token !== null ? { url: wanted.url, token: wanted.token } : null;
       const { url, token } = named ?? (await laptop(folder));
       const usual = named === null ? LAPTOP_CALLS_PER_SECOND : VARIABLES.PROVIDER_ONE_CALLS_PER_SECOND.default;

@@ -3,6 +3,7 @@ import { recordIn } from "../../../shared/json.ts";
 import { runCommand, UsageError } from "../../../shared/process/command-line.ts";
 import { apiClient } from "../api-client.ts";
 import { TALK } from "../commands.ts";
+import { configFolderOf, keptToken } from "../../../deploy/client/cli/shell.ts";
 import { templateOf } from "../../../deploy/client/cli/template-store.ts";
 import { laptop, withinReach } from "../deployment.ts";
 import { ROOT } from "../stack/project-root.ts";
@@ -12,8 +13,10 @@ import { talkLink } from "./session-lead.ts";
 await runCommand(TALK, async ({ values: { template, payload, merchant, url, json, ...asked } }) => {
   const values = recordIn(payload);
   if (values === null) throw new UsageError(`--payload must be a JSON object, not ${payload}.`);
-  const token = asked.token ?? process.env["CALLAGENT_TOKEN"] ?? "";
-  if (url !== undefined && token === "") throw new UsageError("--url needs a --token, or CALLAGENT_TOKEN.");
+  const kept = url === undefined ? undefined : keptToken(configFolderOf(process.env), url);
+  const token = asked.token ?? (process.env["CALLAGENT_TOKEN"] || kept) ?? "";
+  if (url !== undefined && token === "")
+    throw new UsageError("--url needs a token: callagent login there, --token, or CALLAGENT_TOKEN.");
   const folder = process.env["CALLAGENT_DATA"] ?? join(ROOT, ".callagent");
   const at = url === undefined ? await laptop(folder) : { url, token };
   const client = apiClient(at.url, at.token);

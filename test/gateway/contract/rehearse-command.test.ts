@@ -85,7 +85,7 @@ const run = async (line: string, options: { token?: string | undefined; folder?:
   const code = await rehearse({
     argv: line.split(" "),
     folder: options.folder ?? folder,
-    token: options.token,
+    tokenFor: () => options.token,
     now: new Date("2026-11-23T06:00:00Z"),
     print: (text) => {
       said.push(text);
