@@ -112,11 +112,12 @@ export const Verdict = Type.Union([
 ]);
 export type Verdict = Static<typeof Verdict>;
 
-/** What the dialer knows of a call's end. `end` null: the carrier has not reported it. `asked`: our request that came before the end of its media. */
+/** What the dialer knows of a call's end. `end` null: not reported. `asked`: our request that came before the end of its media. `media_fault`: the carrier's session of it failed, by its code. */
 export const CallEndEvidence = Type.Object({
   end: Nullable(Type.Enum([...CARRIER_ENDS])),
   carrier: Nullable(Type.Enum([...CARRIER_PARTIES])),
   asked: Nullable(Type.Enum([...HANG_UP_REASONS])),
+  media_fault: Type.Optional(UpTo(64)),
 });
 export type CallEndEvidence = Static<typeof CallEndEvidence>;
 
@@ -212,8 +213,7 @@ export const dialer = {
       Type.Object({ known: Type.Optional(CallEndEvidence) }),
       { timeout_ms: 20_000 },
     ),
-    /** Hands the live call to another number. `from_variable`: a variable gave it, so it must be one of the configuration's transfer_numbers. INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED, FORBIDDEN: the
-     *  leg is not admitted; VALIDATION_FAILED: the call is not in progress. */
+    /** Hands the live call to another number. `from_variable`: a variable gave it, so it must be one of the configuration's transfer_numbers. INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED, FORBIDDEN: not admitted; VALIDATION_FAILED: not in progress. */
     transfer: action(Strict({ call_ref: CallRef, to: E164, from_variable: Type.Optional(Type.Boolean()) }), Nothing, {
       timeout_ms: 20_000,
     }),
@@ -282,7 +282,7 @@ export const dialer = {
     recorded: action(OwnRecording, Type.Object({ wanted: Type.Boolean() })),
     /** The same of one that the conversation has put into the bucket. Idempotent. wanted false: the object is not needed and is to be removed. */
     recordedInCloud: action(OwnRecording, Type.Object({ wanted: Type.Boolean() }), { since: "0.3.0" }),
-    /** Internal: erases all that this service keeps of a number and of these leads (requests/erasures.ts), or ends what it has of a kind of them (requests/retention.ts). */
+    /** Internal: erases all of a number and these leads (requests/erasures.ts), or ends what there is of a kind (requests/retention.ts). */
     eraseNumber: action(...eraseNumber, { timeout_ms: 30_000, since: "0.3.0" }),
     endRecords: action(...endRecords, { timeout_ms: 60_000, since: "0.3.0" }),
     /** Internal: writes what is about to end into the archive in the bucket; without entries it says whether that could be done (requests/archive.ts). NOT_AVAILABLE without S3_BUCKET. */

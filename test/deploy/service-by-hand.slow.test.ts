@@ -38,7 +38,10 @@ test(
     expect([TRANSPORTER, MONGODB_URI]).not.toContain("");
     const env = {
       ...PROGRAM_ENV,
-      ...{ TRANSPORTER, MONGODB_URI, BUS: product.folder.at("bus"), METRICS_PORT: String(port) },
+      TRANSPORTER,
+      MONGODB_URI,
+      BUS: product.folder.at("bus"),
+      METRICS_PORT: String(port),
       SHUTDOWN_GRACE_SECONDS: "5",
     };
     second = spawn("bash", ["-euc", LINES], { cwd: ROOT, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });

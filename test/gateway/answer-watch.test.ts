@@ -63,7 +63,11 @@ test("a push's request id leads to its lead; that of a bulk push to the first, a
   expect(await said("http.answered", "one")).toMatchObject({ status: 201, lead_id: "lead-1", order_id: "order-1" });
   await http.ask("POST", "/leads/bulk", { body: [body, body, body], ...headers("many") });
   expect(await said("http.answered", "many")).toMatchObject({
-    ...{ status: 200, lead_id: "lead-2", order_id: "order-2", queued: 2, refused: 1 },
+    status: 200,
+    lead_id: "lead-2",
+    order_id: "order-2",
+    queued: 2,
+    refused: 1,
   });
 });
 

@@ -229,6 +229,7 @@ export class TextConversation {
         return;
       case "end": {
         if (effect.goodbye !== null) this.#speak(effect.goodbye, false);
+        this.#queue.push({ type: "played_out" });
         told({ who: "talk", text: `the call is over, ended by ${effect.ended_by}` });
       }
     }

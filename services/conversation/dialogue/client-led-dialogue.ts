@@ -1,6 +1,7 @@
 import { speakable } from "../../../shared/speakable/speakable-text.ts";
-import { endByFault, endConversation, none, noteError } from "./dialogue-steps.ts";
+import { afterEnd, endByFault, endConversation, none, noteError } from "./dialogue-steps.ts";
 import type { CallerInput, DialogueEvent, DialogueState, Step } from "./dialogue-state.ts";
+import { allHeard } from "./promises.ts";
 import { addPending, addSpoken, takePending, truncateSpeech } from "./transcript.ts";
 
 /** The dialogue of a session that its client leads: what is heard and said is written down, and nothing is answered. Pure. */
@@ -20,7 +21,7 @@ function speak(s: DialogueState, text: string, voice: string | null): Step {
   return { state: spoken, effects: spoken === s ? [] : [{ type: "say", text: speakable(text), ...how }] };
 }
 
-function stopped(s: DialogueState, reason: Extract<DialogueEvent, { type: "stopped" }>["reason"]): Step {
+function stopped(s: DialogueState, { reason, detail }: Extract<DialogueEvent, { type: "stopped" }>): Step {
   switch (reason) {
     case "hung_up":
     case "line_lost":
@@ -29,13 +30,13 @@ function stopped(s: DialogueState, reason: Extract<DialogueEvent, { type: "stopp
     case "window_closed":
       return endConversation(s, "agent", { at_once: true });
     default:
-      return endByFault(s, reason, { at_once: true });
+      return endByFault(s, reason, { at_once: true, detail });
   }
 }
 
 /** One step of a session that its client leads. */
 export function clientLedStep(s: DialogueState, event: DialogueEvent): Step {
-  if (s.mode === "ended") return none(event.type === "interrupted" ? truncateSpeech(s, event.spoken, "") : s);
+  if (s.mode === "ended") return none(afterEnd(s, event));
   switch (event.type) {
     case "started":
       return none({ ...s, node: FLOOR });
@@ -46,7 +47,7 @@ export function clientLedStep(s: DialogueState, event: DialogueEvent): Step {
     case "speak":
       return speak(s, event.text, event.voice);
     case "idle":
-      return none({ ...s, open: [] });
+      return none(allHeard(s));
     case "interrupted":
       return none(truncateSpeech(s, event.spoken, ""));
     case "stt_failed":
@@ -54,7 +55,9 @@ export function clientLedStep(s: DialogueState, event: DialogueEvent): Step {
     case "time_up":
       return endConversation({ ...s, time_limit: true }, "timeout", { at_once: true });
     case "stopped":
-      return stopped(s, event.reason);
+      return stopped(s, event);
+    case "fault":
+      return noteError(s, event.code, event.detail);
     default:
       return none(s);
   }

@@ -2,9 +2,10 @@ import { clientLedStep } from "./client-led-dialogue.ts";
 import { callFunction, httpDone, transferDone, transferFailed } from "./function-calls.ts";
 import type { ModelCall } from "./chat-messages.ts";
 import { awaitsCallee, isWishKey, type Flow } from "./flow.ts";
-import { withUnheard } from "./opening-notice.ts";
-import { addPending, addSpoken, takePending, truncateSpeech } from "./transcript.ts";
+import { allHeard } from "./promises.ts";
+import { addPending, addSpoken, hasConversed, takePending, truncateSpeech, withUnheard } from "./transcript.ts";
 import {
+  afterEnd,
   andThen,
   endByFault,
   endByWish,
@@ -26,7 +27,6 @@ import {
   MAX_REPROMPTS,
   type Effect,
   type Step,
-  type StopReason,
   type DialogueEvent,
   type DialogueState,
   type CallerInput,
@@ -156,7 +156,7 @@ function wishedByKey(flow: Flow, before: DialogueState, digits: string): Step {
 function idle(flow: Flow, before: DialogueState): Step {
   if (before.mode !== "listening") return none(before);
   if (awaitsCallee(flow, before)) return begin(flow, before);
-  const s = { ...before, open: [] };
+  const s = allHeard(before);
   if (s.unheard !== "") return sayUnheard(flow, s);
   const phrases = phrasesFor(flow.language);
   if (s.reprompts >= MAX_REPROMPTS)
@@ -164,33 +164,49 @@ function idle(flow: Flow, before: DialogueState): Step {
   return say(flow, { ...s, reprompts: s.reprompts + 1 }, phrases.still_there);
 }
 
-function stopped(flow: Flow, s: DialogueState, reason: StopReason): Step {
+function stopped(flow: Flow, before: DialogueState, { reason, detail }: Stopped): Step {
   const phrases = phrasesFor(flow.language);
   switch (reason) {
     case "hung_up":
     case "line_lost":
     case "carrier_ended":
       // a transfer closes our socket before the carrier has said that it worked
-      if (s.mode === "transferring" && s.awaiting)
-        return none({ ...s, awaiting: { ...s.awaiting, media_closed: true } });
-      return endConversation(s, "customer", { at_once: true });
+      if (before.mode === "transferring" && before.awaiting)
+        return none({ ...before, awaiting: { ...before.awaiting, media_closed: true } });
+      return endConversation(allHeard(before), "customer", { at_once: true });
     case "window_closed":
-      return endConversation(s, "agent", { goodbye: phrases.time_up });
+      return endConversation(before, "agent", { goodbye: phrases.time_up });
     case "shutdown":
-      return endByFault(s, reason, { goodbye: phrases.trouble });
+      return endByFault(before, reason, { goodbye: phrases.trouble });
     default:
-      return endByFault(s, reason, { at_once: true });
+      return endByFault(before, reason, { at_once: true, detail });
   }
 }
 
-const isAwaited = (s: DialogueState, call_id: string): boolean => s.awaiting?.call_id === call_id;
+type Stopped = Extract<DialogueEvent, { type: "stopped" }>;
+
+type Result = Extract<DialogueEvent, { type: "http_done" | "transfer_done" | "transfer_failed" }>;
+
+const isAwaited = (s: DialogueState, { type, call_id }: Result): boolean =>
+  s.mode === (type === "http_done" ? "fetching" : "transferring") && s.awaiting?.call_id === call_id;
+
+/** What a function waited for has come. */
+function resultCame(flow: Flow, s: DialogueState, event: Result): Step {
+  switch (event.type) {
+    case "http_done":
+      return httpDone(flow, s, event.call_id, event.ok, event.result);
+    case "transfer_done":
+      return transferDone(flow, s, event.call_id);
+    case "transfer_failed":
+      return transferFailed(flow, s, event.call_id, event.code);
+  }
+}
 
 /** One step of the conversation. After the end there are no effects; what was heard of the goodbye is still corrected. */
 export function step(flow: Flow, state: DialogueState, event: DialogueEvent): Step {
   if (flow.client_led) return clientLedStep(state, event);
   const said = event.said ?? "";
-  if (state.mode === "ended")
-    return event.type === "interrupted" ? none(truncateSpeech(state, event.spoken, "")) : none(state);
+  if (state.mode === "ended") return none(afterEnd(state, event));
   if (state.mode === "voicemail") return duringVoicemail(flow, state, event);
   /** The state with what had already been said of the generation that ends here. */
   const cutOff = state.mode === "thinking" ? addSpoken(state, said) : state;
@@ -213,24 +229,18 @@ export function step(flow: Flow, state: DialogueState, event: DialogueEvent): St
       return interrupted(flow, state, event.spoken, said);
     case "model_answered":
       return state.mode === "thinking" && event.turn === state.turn
-        ? modelAnswered(flow, state, event.text, event.calls)
+        ? andThen(event.cut === undefined ? none(state) : noteError(state, event.cut), (s) =>
+            modelAnswered(flow, s, event.text, event.calls),
+          )
         : none(state);
     case "model_failed":
       return state.mode === "thinking" && event.turn === state.turn
         ? modelFailed(flow, state, event.code, said)
         : none(state);
     case "http_done":
-      return state.mode === "fetching" && isAwaited(state, event.call_id)
-        ? httpDone(flow, state, event.call_id, event.ok, event.result)
-        : none(state);
     case "transfer_done":
-      return state.mode === "transferring" && isAwaited(state, event.call_id)
-        ? transferDone(flow, state, event.call_id)
-        : none(state);
     case "transfer_failed":
-      return state.mode === "transferring" && isAwaited(state, event.call_id)
-        ? transferFailed(flow, state, event.call_id, event.code)
-        : none(state);
+      return isAwaited(state, event) ? resultCame(flow, state, event) : none(state);
     case "idle":
       return idle(flow, state);
     case "time_up":
@@ -238,12 +248,16 @@ export function step(flow: Flow, state: DialogueState, event: DialogueEvent): St
         goodbye: phrasesFor(flow.language).time_up,
       });
     case "machine":
-      return state.voicemail_action === "continue" ? none(state) : voicemailDetected(flow, cutOff);
+      if (state.voicemail_action === "continue") return none(state);
+      return hasConversed(state) ? noteError(state, "MACHINE_IGNORED") : voicemailDetected(flow, cutOff);
     case "beep":
     case "speak":
     case "message_handed":
+    case "played_out":
       return none(state);
+    case "fault":
+      return noteError(state, event.code, event.detail);
     case "stopped":
-      return stopped(flow, cutOff, event.reason);
+      return stopped(flow, cutOff, event);
   }
 }

@@ -41,6 +41,16 @@ export interface AwaitedResult {
   readonly media_closed: boolean;
 }
 
+/**
+ * What counts only once our words were heard: an outcome that we announce, or a message on voicemail. `from`: the transcript entry its words begin with.
+ * `cut`: they were said and not heard to their end.
+ */
+export interface Promised {
+  readonly what: { readonly outcome: string } | "message";
+  readonly from: number;
+  readonly cut: boolean;
+}
+
 /** An error of the conversation, fit for metaData.errors: never a secret, never a transcript. */
 export interface DialogueError {
   readonly code: string;
@@ -88,8 +98,14 @@ export interface DialogueState {
   readonly seq: number;
   readonly traversal: readonly string[];
   readonly decided: string | null;
+  /** Null: nothing waits to be heard. */
+  readonly promised: Promised | null;
   readonly user_turns: number;
   readonly ended_by: EndedBy | null;
+  /** Our last words were cut. */
+  readonly end_unheard: boolean;
+  /** We close the line: its end is no longer the other side's. */
+  readonly closes: boolean;
   readonly idle_out: boolean;
   readonly time_limit: boolean;
   /** How to handle voicemail. */
@@ -132,6 +148,8 @@ export type DialogueEvent = { readonly said?: string } & (
       readonly turn: number;
       readonly text: string;
       readonly calls: readonly ModelCall[];
+      /** The code of what cut it before its end. */
+      readonly cut?: string;
     }
   | { readonly type: "model_failed"; readonly turn: number; readonly code: string }
   | { readonly type: "http_done"; readonly call_id: string; readonly ok: boolean; readonly result: string }
@@ -144,7 +162,12 @@ export type DialogueEvent = { readonly said?: string } & (
   | { readonly type: "beep" }
   /** The carrier says the message by itself; its end is reported as a beep, or by the hang-up. */
   | { readonly type: "message_handed" }
-  | { readonly type: "stopped"; readonly reason: StopReason }
+  /** Our speech was heard to its end, and we close the leg. */
+  | { readonly type: "played_out" }
+  /** A fault of media or speech that ends nothing. */
+  | { readonly type: "fault"; readonly code: string; readonly detail?: string }
+  /** `detail`: of a fault, in a word. */
+  | { readonly type: "stopped"; readonly reason: StopReason; readonly detail?: string }
 );
 
 /** An effect of an event. Nothing follows an `end`. */
@@ -234,8 +257,11 @@ export const newDialogue = (
   seq: 0,
   traversal: [],
   decided: null,
+  promised: null,
   user_turns: 0,
   ended_by: null,
+  end_unheard: false,
+  closes: false,
   idle_out: false,
   time_limit: false,
   voicemail_action: on_machine,

@@ -1,12 +1,20 @@
 import { DO_NOT_CALL, type EndedBy } from "../../../shared/contracts/records/attempt.ts";
-import type { NodeAction } from "../../../shared/contracts/flow/flow-node.ts";
+import type { FlowNode, NodeAction } from "../../../shared/contracts/flow/flow-node.ts";
 import { interruptible, type Flow } from "./flow.ts";
-import { addSpoken, takePending } from "./transcript.ts";
+import { addSpoken, hasConversed, takePending, truncateSpeech } from "./transcript.ts";
 import { phrasesFor } from "../../../shared/phrases.ts";
 import { messagesFor, toolsFor } from "./prompts.ts";
 import { maskConsumed, setVariables } from "./secret-entries.ts";
-import { MAX_CHAIN, MAX_ERRORS, MAX_TRAVERSAL, type Step, type DialogueState } from "./dialogue-state.ts";
-import { applyTransitions, decide, unconditionalTransition, type TransitionResult } from "./transitions.ts";
+import {
+  MAX_CHAIN,
+  MAX_ERRORS,
+  MAX_TRAVERSAL,
+  type DialogueEvent,
+  type Step,
+  type DialogueState,
+} from "./dialogue-state.ts";
+import { announce, decideOnLeaving, playedOut, withoutUnsaid } from "./promises.ts";
+import { applyTransitions, unconditionalTransition, type TransitionResult } from "./transitions.ts";
 import { render } from "../../../shared/placeholders.ts";
 import { speakable, spokenText } from "../../../shared/speakable/speakable-text.ts";
 
@@ -40,7 +48,7 @@ export function say(flow: Flow, s: DialogueState, text: string, may = interrupti
 
 /** They asked not to be called again: a sentence confirms it and the call ends. What was decided before stays. */
 export const endByWish = (flow: Flow, s: DialogueState): Step =>
-  endConversation({ ...s, decided: s.decided ?? DO_NOT_CALL, do_not_call: true }, "agent", {
+  endConversation({ ...s, decided: s.decided ?? DO_NOT_CALL, promised: null, do_not_call: true }, "agent", {
     goodbye: phrasesFor(flow.language).do_not_call,
   });
 
@@ -52,9 +60,15 @@ export function endConversation(
 ): Step {
   const goodbye = how.goodbye ?? null;
   const heard = takePending(s);
-  const state = goodbye === null ? heard : addSpoken(heard, goodbye);
+  const state = goodbye === null ? heard : addSpoken(withoutUnsaid(heard), goodbye);
   return {
-    state: { ...state, mode: "ended", ended_by, awaiting: null },
+    state: {
+      ...state,
+      mode: "ended",
+      ended_by,
+      awaiting: null,
+      closes: how.at_once === true || how.transferred === true,
+    },
     effects: [{ type: "end", ended_by, goodbye, at_once: how.at_once ?? false, transferred: how.transferred ?? false }],
   };
 }
@@ -68,12 +82,50 @@ const FAULT_OF = {
   shutdown_now: "SHUTDOWN",
 } as const;
 
+/** What the code of a fault does not say itself. */
+const detailOf = (reason: keyof typeof FAULT_OF, detail: string | undefined): string | undefined =>
+  detail === FAULT_OF[reason] ? undefined : detail;
+
 /** Ends a conversation that a fault of ours, or our shutdown, stops. */
 export const endByFault = (
   s: DialogueState,
   reason: keyof typeof FAULT_OF,
-  how: { goodbye: string } | { at_once: true },
-): Step => andThen(noteError(s, FAULT_OF[reason]), (noted) => endConversation(noted, "error", how));
+  how: ({ goodbye: string } | { at_once: true }) & { detail?: string | undefined },
+): Step =>
+  andThen(noteError(s, FAULT_OF[reason], detailOf(reason, how.detail)), (noted) =>
+    endConversation(noted, "error", how),
+  );
+
+/** The conversation has ended, and its last words fail: that is noted, and what they were to tell does not count. */
+const faultAfterEnd = (s: DialogueState, reason: "media_failed" | "speech_failed", detail?: string) => ({
+  ...noteError(s, FAULT_OF[reason], detailOf(reason, detail)).state,
+  ended_by: s.ended_by === "agent" ? ("error" as const) : s.ended_by,
+  promised: null,
+  closes: true,
+});
+
+/** The state of a conversation that has ended, after what becomes of its last words: they are heard, cut by a hang-up, or fail. Pure. */
+export function afterEnd(s: DialogueState, event: DialogueEvent): DialogueState {
+  if (event.type === "interrupted") return truncateSpeech(s, event.spoken, "");
+  if (event.type === "played_out") return { ...playedOut(s), closes: true };
+  if (event.type === "fault") return noteError(s, event.code, event.detail).state;
+  // it was a machine that heard us, not whom we meant to tell
+  if (event.type === "machine" && !s.closes && s.voicemail_action !== "continue" && !hasConversed(s))
+    return { ...s, voicemail: true, promised: null };
+  if (event.type !== "stopped" || s.closes) return s;
+  switch (event.reason) {
+    case "speech_failed":
+    case "media_failed":
+      return faultAfterEnd(s, event.reason, event.detail);
+    case "hung_up":
+    case "line_lost":
+    case "carrier_ended":
+      // whoever hangs up on our last words has ended the call
+      return s.ended_by === "agent" && s.end_unheard ? { ...s, ended_by: "customer" } : s;
+    default:
+      return s;
+  }
+}
 
 /** Waits for the customer, or processes what they said meanwhile. */
 export function listen(flow: Flow, s: DialogueState): Step {
@@ -84,7 +136,11 @@ export function listen(flow: Flow, s: DialogueState): Step {
 /** Goes on without the model: asks the customer to repeat, or says goodbye when the conversation was closing. */
 export function continueWithoutModel(flow: Flow, s: DialogueState): Step {
   const phrases = phrasesFor(flow.language);
-  if (s.closing !== "no") return endConversation(s, "agent", { goodbye: phrases.goodbye });
+  // what only the model's words would have told is not told by our goodbye
+  if (s.closing !== "no")
+    return endConversation({ ...s, promised: null }, s.promised === null ? "agent" : "error", {
+      goodbye: phrases.goodbye,
+    });
   return andThen(say(flow, s, phrases.say_again), (asked) => listen(flow, asked));
 }
 
@@ -129,19 +185,23 @@ export function followTransition(flow: Flow, s: DialogueState, to: string): Step
 const breakChain = (flow: Flow, s: DialogueState, code: string): Step =>
   andThen(noteError(s, code), (noted) => continueWithoutModel(flow, { ...noted, chain: 0 }));
 
-function runAction(flow: Flow, s: DialogueState, action: NodeAction): DialogueState {
+function runAction(flow: Flow, s: DialogueState, action: NodeAction, at: "on_enter" | "on_exit"): DialogueState {
   switch (action.type) {
     case "end_call":
       return { ...s, closing: "node" };
     case "outcome":
-      return decide(s, action.outcome);
+      return at === "on_enter" ? announce(s, action.outcome) : decideOnLeaving(s, action.outcome);
     case "set":
       return setVariables(flow, s, { [action.variable]: render(action.value, [s.extracted, s.payload]) });
   }
 }
 
-const runActions = (flow: Flow, s: DialogueState, actions: readonly NodeAction[] | undefined): DialogueState =>
-  (actions ?? []).reduce((now, action) => runAction(flow, now, action), s);
+const runActions = (
+  flow: Flow,
+  s: DialogueState,
+  node: FlowNode | undefined,
+  at: "on_enter" | "on_exit",
+): DialogueState => (node?.[at] ?? []).reduce((now, action) => runAction(flow, now, action, at), s);
 
 /** Speaks a node's fixed text, then waits, goes on or ends. */
 function sayNodeText(flow: Flow, s: DialogueState, text: string): Step {
@@ -160,14 +220,14 @@ export const withNode = (traversal: readonly string[], name: string): readonly s
 export function enterNode(flow: Flow, s: DialogueState, name: string): Step {
   const node = flow.nodes.get(name);
   if (!node) return andThen(noteError(s, "NODE_UNKNOWN", name), (noted) => continueWithoutModel(flow, noted));
-  const left = runActions(flow, s, flow.nodes.get(s.node)?.on_exit);
+  const left = runActions(flow, s, flow.nodes.get(s.node), "on_exit");
   const moved: DialogueState = {
     ...left,
     node: name,
     role: node.role_prompt ?? left.role,
     traversal: withNode(left.traversal, name),
   };
-  const acted = runActions(flow, moved, node.on_enter);
+  const acted = runActions(flow, moved, node, "on_enter");
   const { state: here, nextNode } =
     acted.closing === "no" ? applyTransitions(flow, acted, null) : { state: acted, nextNode: null };
   if (nextNode !== null) return followTransition(flow, here, nextNode);

@@ -13,7 +13,8 @@ import {
 } from "./dialogue-steps.ts";
 import { setVariables } from "./secret-entries.ts";
 import { MAX_TURN_CHARS, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
-import { applyTransitions, decide } from "./transitions.ts";
+import { decide, decideByTurn, playedOut } from "./promises.ts";
+import { applyTransitions } from "./transitions.ts";
 import { isRecord, isTooDeep, MAX_JSON_DEPTH } from "../../../shared/json.ts";
 import { parsedExactly } from "../../../shared/text/exact-numbers.ts";
 import { readNumber } from "../../../shared/phone.ts";
@@ -81,7 +82,7 @@ function carryOut(
   spoke: boolean,
 ): FunctionResult {
   const wished = isWish(called) ? { ...s, do_not_call: true } : s;
-  const told = addResult(decide(wished, called.outcome), id, result);
+  const told = addResult(decideByTurn(wished, called.outcome), id, result);
   if (called.action === "end_call") {
     if (called.next_node !== undefined) return leaves(enterNode(flow, { ...told, closing: "node" }, called.next_node));
     return leaves(spoke ? endConversation(told, "agent") : think(flow, { ...told, closing: "farewell" }));
@@ -211,9 +212,11 @@ const TRANSFERRED = "transferred";
 
 /** The carrier has the call now. */
 export const transferDone = (flow: Flow, s: DialogueState, call_id: string): Step =>
-  endConversation(addResult(decide(s, awaited(flow, s)?.outcome ?? TRANSFERRED), call_id, { ok: true }), "agent", {
-    transferred: true,
-  });
+  endConversation(
+    addResult(decide(playedOut(s), awaited(flow, s)?.outcome ?? TRANSFERRED), call_id, { ok: true }),
+    "agent",
+    { transferred: true },
+  );
 
 /** The carrier did not transfer the call: the conversation goes on if the customer is still connected. */
 export function transferFailed(flow: Flow, s: DialogueState, call_id: string, code: string): Step {

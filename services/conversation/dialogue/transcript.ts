@@ -1,5 +1,6 @@
 import { speakable } from "../../../shared/speakable/speakable-text.ts";
 import type { ToolCall } from "./chat-messages.ts";
+import { allHeard, heardInPart } from "./promises.ts";
 import {
   MAX_HISTORY_MESSAGES,
   MAX_PENDING,
@@ -26,20 +27,19 @@ const withLine = (s: DialogueState, role: "user" | "assistant", content: string)
   s.transcript.length >= MAX_TRANSCRIPT_TURNS ? s.transcript : [...s.transcript, { seq: s.seq, role, content }];
 
 /** The customer said something: everything of ours before it counts as heard, but for speech that goes on. */
-function addHeard(s: DialogueState, { content, shown, over = false }: CallerInput): DialogueState {
+function addHeard(before: DialogueState, { content, shown, over = false }: CallerInput): DialogueState {
+  const s = over ? before : allHeard(before);
   return {
     ...s,
     seq: s.seq + 1,
     history: bounded([...s.history, { role: "user", content: clip(content) }]),
     transcript: withLine(s, "user", clip(shown)),
-    open: over ? s.open : [],
   };
 }
 
 /** Queues what the customer said until it is processed. What was heard before it counts as heard from now on. */
 export const addPending = (s: DialogueState, uttered: CallerInput): DialogueState => ({
-  ...s,
-  open: uttered.over === true ? s.open : [],
+  ...(uttered.over === true ? s : allHeard(s)),
   pending: clip(uttered.content) === "" || s.pending.length >= MAX_PENDING ? s.pending : [...s.pending, uttered],
 });
 
@@ -108,6 +108,7 @@ export function truncateSpeech(state: DialogueState, spoken: string, said: strin
     spoken,
   );
   const now = new Map(s.open.map((seq, i) => [seq, heard[i]]));
+  const parts = s.open.map((seq, i) => ({ seq, chars: textOf.get(seq)?.length ?? 0, heard: heard[i]?.length ?? 0 }));
   const history = s.history.flatMap((m): HistoryMessage[] => {
     if (m.role !== "assistant" || !now.has(m.seq)) return [m];
     const content = now.get(m.seq);
@@ -119,5 +120,40 @@ export function truncateSpeech(state: DialogueState, spoken: string, said: strin
     const content = now.get(l.seq);
     return content === undefined ? [] : [{ ...l, content }];
   });
-  return { ...s, history, transcript, open: [] };
+  return heardInPart({ ...s, history, transcript, open: [] }, parts);
+}
+
+/** Turns of theirs that we have answered, after which a verdict that a machine has picked up comes too late to be believed. */
+const ANSWERED_TURNS = 2;
+
+/** Whether a person has conversed with us: a machine would not have waited for our answers. */
+export const hasConversed = ({ transcript }: DialogueState): boolean =>
+  transcript.filter(({ role }, at) => role === "user" && transcript[at + 1]?.role === "assistant").length >=
+  ANSWERED_TURNS;
+
+// The greeting says who calls, and that the call is recorded: it is heard to its end, though it may be cut.
+
+const SENTENCE_END = /(?<=[.!?।॥؟。！？…])\s+/u;
+const ASKS = /[?？؟]["'”’»)]*$/u;
+
+/** The sentences of a text that were not heard to their end; empty where none is left, or only a question, which they have answered. */
+export function unheardSentences(text: string, heard: string): string {
+  const known = plain(heard).length;
+  let end = -1;
+  const rest = plain(text)
+    .split(SENTENCE_END)
+    .filter((sentence) => {
+      end += sentence.length + 1;
+      return end > known;
+    });
+  return rest.length === 1 && ASKS.test(rest[0] ?? "") ? "" : rest.join(" ");
+}
+
+/** The state after an interruption (`before`: ahead of it): what is to be said again of a greeting that was cut. */
+export function withUnheard(before: DialogueState, s: DialogueState): DialogueState {
+  const { notice } = before;
+  if (notice === null) return s;
+  if (!before.open.includes(notice.seq)) return { ...s, notice: null };
+  const heard = s.transcript.find(({ seq }) => seq === notice.seq)?.content ?? "";
+  return { ...s, notice: null, unheard: unheardSentences(notice.text, heard) };
 }

@@ -1,7 +1,7 @@
-import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
 import type { Condition, Transition } from "../../../shared/contracts/flow/flow-node.ts";
 import { render, valueText } from "../../../shared/placeholders.ts";
 import type { Flow } from "./flow.ts";
+import { decideByTurn } from "./promises.ts";
 import { setVariables } from "./secret-entries.ts";
 import type { DialogueState } from "./dialogue-state.ts";
 
@@ -23,19 +23,13 @@ function isMet(when: Condition, s: DialogueState, digits: string | null): boolea
   return when.matches !== undefined && fits(when.matches, value);
 }
 
-/** The outcome is decided; the word do_not_call says besides that they asked not to be called again, which no later decision takes back. Null: nothing is decided. */
-export const decide = (s: DialogueState, outcome: string | null | undefined): DialogueState =>
-  outcome === null || outcome === undefined
-    ? s
-    : { ...s, decided: outcome, do_not_call: s.do_not_call || outcome === DO_NOT_CALL };
-
 /** The state with what a rule sets and decides. */
 function applied(flow: Flow, s: DialogueState, rule: Transition, digits: string | null): DialogueState {
   const sources = [...(digits === null ? [] : [{ digits }]), s.extracted, s.payload];
   const values = Object.fromEntries(
     Object.entries(rule.set ?? {}).map(([variable, text]) => [variable, render(text, sources)]),
   );
-  return decide(setVariables(flow, s, values), rule.outcome);
+  return decideByTurn(setVariables(flow, s, values), rule.outcome);
 }
 
 /** Where the rules of the current node lead, and what they have set on the way; `nextNode` null: the conversation stays. `matchedDtmf`: a transition was about the DTMF just entered. */

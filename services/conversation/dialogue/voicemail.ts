@@ -1,5 +1,6 @@
 import { spokenText } from "../../../shared/speakable/speakable-text.ts";
 import type { Flow } from "./flow.ts";
+import { playedOut } from "./promises.ts";
 import { addSpoken, truncateSpeech } from "./transcript.ts";
 import { endByFault, endConversation, none } from "./dialogue-steps.ts";
 import type { Step, DialogueEvent, DialogueState } from "./dialogue-state.ts";
@@ -9,9 +10,16 @@ import type { Step, DialogueEvent, DialogueState } from "./dialogue-state.ts";
 const messageOf = (flow: Flow, s: DialogueState): string =>
   spokenText(flow.voicemail_message ?? "", [s.extracted, s.payload]);
 
+/** The message is left once it was heard. */
+const toBeLeft = (s: DialogueState): DialogueState => ({
+  ...s,
+  promised: { what: "message", from: s.seq, cut: false },
+});
+const isHanded = ({ promised }: DialogueState): boolean => promised?.what === "message";
+
 /** Voicemail has been detected. Where a message is to be left the conversation falls silent until the beep; without a message the call ends. */
 export function voicemailDetected(flow: Flow, s: DialogueState): Step {
-  const machine: DialogueState = { ...s, voicemail: true };
+  const machine: DialogueState = { ...s, voicemail: true, promised: null };
   const message = s.voicemail_action === "leave_message" ? messageOf(flow, s) : "";
   if (message === "") return endConversation(machine, "agent", { at_once: true });
   return {
@@ -24,20 +32,21 @@ export function voicemailDetected(flow: Flow, s: DialogueState): Step {
 export function duringVoicemail(flow: Flow, s: DialogueState, event: DialogueEvent): Step {
   switch (event.type) {
     case "beep":
-      return s.message_left
-        ? endConversation(s, "agent", { at_once: true })
-        : endConversation({ ...s, message_left: true }, "agent", { goodbye: messageOf(flow, s) });
+      // handed over: the carrier has had the time to say it
+      return isHanded(s)
+        ? endConversation(playedOut(s), "agent", { at_once: true })
+        : endConversation(toBeLeft(s), "agent", { goodbye: messageOf(flow, s) });
     case "interrupted":
-      return none(s.message_left ? s : truncateSpeech(s, event.spoken, ""));
+      return none(truncateSpeech(s, event.spoken, ""));
     case "message_handed":
-      return none({ ...addSpoken(s, messageOf(flow, s)), message_left: true });
+      return none(addSpoken(toBeLeft(s), messageOf(flow, s)));
     case "time_up":
       return endConversation({ ...s, time_limit: true }, "timeout", { at_once: true });
     case "stopped": {
       if (event.reason === "hung_up" || event.reason === "line_lost" || event.reason === "carrier_ended")
-        return endConversation(s, s.message_left ? "agent" : "customer", { at_once: true });
+        return endConversation(playedOut(s), playedOut(s).message_left ? "agent" : "customer", { at_once: true });
       if (event.reason === "window_closed") return endConversation(s, "agent", { at_once: true });
-      return endByFault(s, event.reason, { at_once: true });
+      return endByFault(s, event.reason, { at_once: true, detail: event.detail });
     }
     default:
       return none(s);

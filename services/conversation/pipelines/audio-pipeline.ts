@@ -4,6 +4,7 @@ import { within } from "../../../shared/time/deadline.ts";
 import type { FrameClock } from "../transport/frame-clock.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
 import {
+  MAX_LAST_WORDS_MS,
   MAX_PLAYOUT_WAIT_MS,
   type PipelineFactory,
   type PipelineHost,
@@ -35,6 +36,7 @@ class AudioPipeline implements VoicePipeline {
   #turns: TurnTaking | null = null;
   #unsubscribe: () => void = () => undefined;
   #ended = false;
+  #closesLeg = false;
 
   constructor(leg: MediaLeg, host: PipelineHost, o: AudioPipelineOptions) {
     this.#leg = leg;
@@ -49,6 +51,7 @@ class AudioPipeline implements VoicePipeline {
       typed: (text) => this.#turns?.typed(text),
       mark: (name) => this.#turns?.markReturned(name),
       fault: () => this.#host.recordError("MEDIA_REFUSED_FRAME"),
+      refused: (detail) => this.#refused(detail),
       closed: (how) => this.#closed(how),
     });
   }
@@ -68,7 +71,7 @@ class AudioPipeline implements VoicePipeline {
   }
 
   interrupt(): void {
-    this.#turns?.interrupt();
+    if (!this.#ended) this.#turns?.cut();
   }
 
   sound(): "silent" | "waiting" | "audible" {
@@ -76,16 +79,25 @@ class AudioPipeline implements VoicePipeline {
     return this.#turns?.sounding === true ? "waiting" : "silent";
   }
 
-  async playedOut(): Promise<void> {
-    const { clock } = this.#o;
-    const untilMs = clock.monotonicMs() + MAX_PLAYOUT_WAIT_MS;
-    while (!this.#gone.signal.aborted && this.#turns?.sounding && clock.monotonicMs() < untilMs)
-      await clock.wait(FRAME_MS, this.#gone.signal);
+  playedOut(): Promise<void> {
+    return this.#playedOut(MAX_PLAYOUT_WAIT_MS);
+  }
+
+  lineEnded(): void {
+    this.#turns?.cut();
   }
 
   closeLeg(): void {
+    this.#turns?.cut();
+    this.#closes();
     this.#leg.close();
     this.#leg.close(); // a close that the other side does not answer is a cut the second time
+  }
+
+  /** We can't go on with this stream. */
+  #refused(detail: string): void {
+    this.#host.recordError(detail);
+    this.#host.dispatch({ type: "stopped", reason: "media_failed", detail });
   }
 
   #ready(call_id: string | null, format: AudioFormat): void {
@@ -99,13 +111,30 @@ class AudioPipeline implements VoicePipeline {
   async #end({ goodbye, at_once }: Extract<SpeechEffect, { type: "end" }>): Promise<void> {
     this.#ended = true;
     this.#turns?.end(goodbye);
-    if (!at_once) await this.playedOut();
+    if (!at_once) await this.#playedOut(MAX_LAST_WORDS_MS);
+    this.#turns?.cut();
+    this.#closes();
     this.#leg.close();
     await this.#o.clock.wait(CLOSE_MS, this.#gone.signal);
     if (!this.#gone.signal.aborted) this.#leg.close();
   }
 
+  async #playedOut(most_ms: number): Promise<void> {
+    const { clock } = this.#o;
+    const untilMs = clock.monotonicMs() + most_ms;
+    while (!this.#gone.signal.aborted && this.#turns?.sounding && clock.monotonicMs() < untilMs)
+      await clock.wait(FRAME_MS, this.#gone.signal);
+  }
+
+  /** The end of the leg is ours from here on; what was cut of our speech is told. */
+  #closes(): void {
+    if (this.#closesLeg) return;
+    this.#closesLeg = true;
+    this.#host.dispatch({ type: "played_out" });
+  }
+
   #closed(how: MediaEnd = "closed"): void {
+    this.#closesLeg = true;
     this.#unsubscribe();
     this.#turns?.close();
     this.#host.dispatch({ type: "stopped", reason: how === "broken" ? "line_lost" : "hung_up" });

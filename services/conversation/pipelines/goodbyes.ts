@@ -110,6 +110,7 @@ export async function endInSound(
     digit: ignore,
     mark: (name) => playout?.markReturned(name),
     fault: ignore,
+    refused: ignore,
     closed: () => {
       gone.abort();
       over.abort();

@@ -142,8 +142,9 @@ export class LlmRunner {
       });
       if (abort.signal.aborted) return;
       this.#take(generation, generation.spoken.end());
+      const { calls, cut } = answer;
       this.#o.host.recordAnswer(answer);
-      this.#finish(generation, { type: "model_answered", turn, text: "", calls: answer.calls });
+      this.#finish(generation, { type: "model_answered", turn, text: "", calls, ...(cut && { cut }) });
     } catch (error) {
       if (abort.signal.aborted) return;
       const code = error instanceof ModelError ? error.code : "MODEL_ERROR";

@@ -56,6 +56,8 @@ export interface PipelineHost {
 
 /** Longest wait for our own speech to end before the call goes on without it. */
 export const MAX_PLAYOUT_WAIT_MS = 20_000;
+/** The same for the last words of a call, whose own limits are shorter as a rule. */
+export const MAX_LAST_WORDS_MS = 180_000;
 
 /** A conversation's running pipeline. */
 export interface VoicePipeline {
@@ -70,6 +72,8 @@ export interface VoicePipeline {
   sound?(): "silent" | "waiting" | "audible";
   /** Resolves when our speech has been heard to its end, as far as is known; bounded. */
   playedOut(): Promise<void>;
+  /** The call is over at the carrier: reports what was heard of speech that went on. */
+  lineEnded(): void;
   /** Closes the leg now, even in the middle of speech. */
   closeLeg(): void;
   /** Resolves when the leg is closed and all resources are released. */

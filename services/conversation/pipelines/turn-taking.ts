@@ -68,8 +68,9 @@ export class TurnTaking {
     this.#filler.webRequested(this.#now());
   }
 
-  interrupt(): void {
-    if (!this.#ended && this.sounding) this.#interrupt();
+  /** Nothing more of our speech will be heard; the dialogue learns what was. */
+  cut(): void {
+    if (this.sounding) this.#interrupt();
   }
 
   perform(effect: Exclude<SpeechEffect, { type: "end" }>): void {
@@ -138,8 +139,7 @@ export class TurnTaking {
     this.#dtmf.stop();
     this.#beep.stop();
     this.#processor.discardTurn();
-    // speech that the caller did not hear does not count
-    if (this.sounding) this.#interrupt();
+    this.cut();
     this.#processor.close();
   }
 
@@ -152,7 +152,8 @@ export class TurnTaking {
       },
       ttsFailed: (code) => {
         this.#host.recordError(code);
-        this.#host.dispatch({ type: "stopped", reason: "speech_failed" });
+        this.#interrupt();
+        this.#host.dispatch({ type: "stopped", reason: "speech_failed", detail: code });
       },
       answerHeld: (begins) => (begins ? this.#filler.cancel() : this.#filler.turnEnded(this.#now())),
       synthesisRequested: () => this.#latency.synthesisRequested(this.#now()),
@@ -215,8 +216,8 @@ export class TurnTaking {
   #awaitBeep(): void {
     this.#dtmf.stop();
     // speech that is cut here does not count as heard either
-    if (this.sounding) this.#interrupt();
-    else this.#processor.interrupt(() => undefined);
+    this.cut();
+    this.#processor.interrupt(() => undefined);
     this.#processor.discardTurn();
     this.#beep.await(this.#speaking);
   }

@@ -6,6 +6,9 @@ export interface ChatRequest {
   readonly tools: readonly ChatTool[];
 }
 
+/** Why an answer ends before its end: by its greatest length, or by a filter of the server. */
+export type AnswerCut = "ANSWER_CUT" | "ANSWER_FILTERED";
+
 /** A piece of a streamed answer. A function call comes in parts that share an `index`. */
 export type ChatPiece =
   | { readonly type: "text"; readonly text: string }
@@ -16,7 +19,8 @@ export type ChatPiece =
       readonly name: string;
       readonly arguments: string;
     }
-  | { readonly type: "usage"; readonly prompt_tokens: number; readonly completion_tokens: number };
+  | { readonly type: "usage"; readonly prompt_tokens: number; readonly completion_tokens: number }
+  | { readonly type: "cut"; readonly code: AnswerCut };
 
 /** Asks once and streams the answer; cancels the request when the signal aborts. */
 export type ChatStream = (request: ChatRequest, signal: AbortSignal) => AsyncIterable<ChatPiece>;
@@ -25,6 +29,8 @@ export type ChatStream = (request: ChatRequest, signal: AbortSignal) => AsyncIte
 export interface ModelAnswer {
   readonly text: string;
   readonly calls: readonly ModelCall[];
+  /** Absent: it is whole. */
+  readonly cut?: AnswerCut;
   readonly first_token_ms: number;
   readonly total_ms: number;
   readonly prompt_tokens: number;

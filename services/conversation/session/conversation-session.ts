@@ -188,14 +188,18 @@ export class ConversationSession {
   }
 
   signal(signal: SessionSignal): void {
+    if (signal === "carrier_ended") this.#pipeline.lineEnded();
     if (signal !== "machine" && signal !== "beep") this.#dispatch({ type: "stopped", reason: signal });
     else if (this.#isReady || this.#doc.voicemail_action !== "leave_message") this.#loop.dispatch({ type: signal });
     else this.#early.push(signal);
   }
 
   #dispatch(event: DialogueEvent): void {
-    if (event.type === "stopped") this.#far.stopped(event.reason, this.#loop.ended.aborted);
+    const wasOver = this.#loop.ended.aborted;
+    if (event.type === "stopped" && !wasOver) this.#far.stopped(event.reason, false);
     this.#loop.dispatch(event);
+    // whoever hangs up on our last words has ended the call
+    if (event.type === "stopped" && wasOver) this.#far.stopped(event.reason, this.#loop.state.ended_by !== "customer");
     if (event.type === "interrupted") this.utterances.interrupted(event.spoken);
   }
 

@@ -80,10 +80,10 @@ export async function settleSession(deps: SettlementDeps, session: EndedSession)
     );
   // the evaluation does not keep the callee waiting
   const end = ended.transferred ? null : endOf(deps, ended);
-  const source = knownSource(deps, ended, end);
-  const logged = source.then((by) => logEnd(log, ended, by, ended_at));
+  const how = knownEnd(deps, ended, end);
+  const logged = how.then(({ source, talk }) => logEnd(log, { ...ended, facts: talk }, source, ended_at));
   if (ended.lease_lost) await bestEffort(log, "close", sessions.close(call_ref, ended_at));
-  else await settleAttempt(deps, ended, ended_at, { end, source });
+  else await settleAttempt(deps, ended, ended_at, { end, how });
   await logged;
   await end?.asked;
 }
@@ -123,6 +123,19 @@ interface AskedEnd {
   asked: Promise<void>;
 }
 
+/** The facts of a conversation whose media failed, with the error that says so: the other side did not end it. */
+export function withMediaFault(
+  talk: ConversationFacts,
+  known: CallEndEvidence | null,
+  lost: boolean,
+): ConversationFacts {
+  const node = talk.node_traversal.at(-1) ?? "";
+  const detail = known?.media_fault;
+  if (detail !== undefined && talk.ended_by === "customer")
+    return { ...talk, ended_by: "error", errors: [...talk.errors, { code: "MEDIA_FAILED", node, detail }] };
+  return lost ? { ...talk, errors: [...talk.errors, { code: "MEDIA_LOST", node }] } : talk;
+}
+
 /** Asks the dialer once to end the call. Until it has said that it knows, the settlement says so too: with it the end is owed. */
 function endOf({ bus, log }: SettlementDeps, session: EndedSession): AskedEnd {
   const { call_ref, media } = session;
@@ -150,26 +163,34 @@ export const sessionHangupSource = (
     answered: true,
     end: known?.end ?? "completed",
     carrier: known?.carrier ?? null,
-    asked: known?.asked ?? reasonOf(session),
+    asked: known?.asked ?? (known?.media_fault === undefined ? reasonOf(session) : "media_failed"),
     media: session.media,
     talk: session.facts.ended_by,
   });
 
-/** Who ended the call. The dialer may know of an end by us, or by the carrier, that looked like the callee's here: that is waited for. */
-async function knownSource(
+/** How a call ended: who ended it, and the facts of its conversation with what only the dialer knows of its media. */
+interface KnownEnd {
+  source: HangupSource;
+  talk: ConversationFacts;
+}
+
+/** How the call ended. The dialer may know of an end by us, or by the carrier, that looked like the callee's here: that is waited for. */
+async function knownEnd(
   { clock }: Pick<SettlementDeps, "clock">,
   ended: EndedSession,
   end: AskedEnd | null,
-): Promise<HangupSource> {
+): Promise<KnownEnd> {
   if (end !== null && ended.media !== null) await within(clock, KNOWN_MS, end.asked);
-  return sessionHangupSource(ended, end?.known() ?? null);
+  const evidence = end?.known() ?? null;
+  const source = sessionHangupSource(ended, evidence);
+  return { source, talk: withMediaFault(ended.facts, evidence, source.by === "carrier" && ended.media === "broken") };
 }
 
 async function settleAttempt(
   deps: SettlementDeps,
   ended: EndedSession,
   ended_at: Date,
-  { end, source }: { end: AskedEnd | null; source: Promise<HangupSource> },
+  { end, how }: { end: AskedEnd | null; how: Promise<KnownEnd> },
 ): Promise<void> {
   const { clock, log, sessions, evaluations, lease } = deps;
   const { call_ref, call_id, facts: talk } = ended;
@@ -190,7 +211,8 @@ async function settleAttempt(
     talk,
   };
   const settled = await evaluations.settle({ ...ended.attempt, template: ended.template, talk }, async (evaluation) => {
-    const known = { ...facts, hangup_source: await source };
+    const { source: hangup_source, talk: heard } = await how;
+    const known = { ...facts, talk: heard, hangup_source };
     const owesEnd = (): boolean => end !== null && !end.told();
     return lease.settle(evaluation === null ? known : { ...known, evaluation }, owesEnd, tryToKeep);
   });

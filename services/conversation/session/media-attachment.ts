@@ -59,7 +59,7 @@ export const attachAudioLeg = (
     pipeline,
     clock,
     (closed) => {
-      leg.listen({ ready: ignore, audio: ignore, digit: ignore, mark: ignore, fault: ignore, closed });
+      leg.listen({ ready: ignore, audio: ignore, digit: ignore, mark: ignore, fault: ignore, refused: ignore, closed });
       leg.close();
     },
     (sentence, template) => endInSound(leg, sentence, clock, template && speech(template)),

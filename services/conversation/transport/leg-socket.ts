@@ -23,11 +23,11 @@ const MAX_BUFFERED_BYTES = 1_048_576;
 /** Close code of a leg that has done its work (RFC 6455, 7.4.1). */
 export const NORMAL_CLOSURE = 1000;
 
-/** What a socket reports that ended without a close frame (RFC 6455, 7.1.5). */
-const ABNORMAL_CLOSURE = 1006;
+/** Closed in order: done, going away, or no code at all. Every other code names a fault, 1006 a socket without a close frame (RFC 6455, 7.4.1). */
+const IN_ORDER: readonly (number | undefined)[] = [undefined, NORMAL_CLOSURE, 1001, 1005];
 
 /** How the other side ended the socket. */
-export const endOfSocket = (code?: number): MediaEnd => (code === ABNORMAL_CLOSURE ? "broken" : "closed");
+export const endOfSocket = (code?: number): MediaEnd => (IN_ORDER.includes(code) ? "closed" : "broken");
 
 /** The message as an object; null for any other JSON and for a message that is too large. */
 export const parseFrame = (message: string): Frame | null =>

@@ -1,4 +1,5 @@
 import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
+import { FRAME_MS } from "./port.ts";
 import { silentFrame } from "../audio/frame-pool.ts";
 import type { Pcm } from "../audio/port.ts";
 import { speechMs, spokenPrefix } from "../audio/speech-duration.ts";
@@ -31,6 +32,8 @@ export interface QueuedFrame {
 
 /** The share of a part's audio that was heard, 0 to 1. While its audio still arrives, the text gives the expected length. */
 function heardShare(part: Part, rate: number): number {
+  // less than a frame at the end waits for the audio of the next part
+  if (part.ended && part.heard > part.received - (FRAME_MS * rate) / MS_PER_SECOND && part.heard > 0) return 1;
   if (part.ended && part.heard >= part.received) return 1;
   const total = part.ended ? part.received : Math.max(part.received, (speechMs(part.text) * rate) / MS_PER_SECOND);
   return total === 0 ? 0 : part.heard / total;

@@ -85,6 +85,8 @@ export interface MediaLegEvents {
   mark(name: string, how: "played" | "cleared"): void;
   /** The carrier complains about something we sent. */
   fault(): void;
+  /** We refuse what comes, and close the leg. `code`: why. */
+  refused(code: string): void;
   /** The leg is closed, by either side. Comes once and last. Absent: in order. */
   closed(how?: MediaEnd): void;
 }

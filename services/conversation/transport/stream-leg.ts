@@ -78,7 +78,7 @@ export class StreamLeg implements MediaLeg, StreamEvents {
   start(call_id: string, format: AudioFormat | null): void {
     if (this.#format) return;
     if (!format) {
-      this.#refuse();
+      this.#refuse("MEDIA_FORMAT_UNKNOWN");
       return;
     }
     this.#format = format;
@@ -127,12 +127,12 @@ export class StreamLeg implements MediaLeg, StreamEvents {
     const frame = message === null ? null : parseFrame(message);
     if (!frame) this.badFrame();
     else if (this.#codec) this.#codec.read(frame);
-    else this.#refuse();
+    else this.#refuse("MEDIA_UNEXPECTED");
   }
 
-  #refuse(): void {
+  #refuse(code: string): void {
     this.#closing = true;
-    this.#events.emit((e) => e.fault());
+    this.#events.emit((e) => e.refused(code));
     this.#socket.close(UNSUPPORTED_DATA);
   }
 

@@ -129,7 +129,9 @@ export class XmlDrivenLeg implements TextLeg {
     if (this.#closed) return;
     this.#closed = how;
     this.#stopOverdue();
+    const heard = this.#heardAtEnd();
     if (this.#pending) this.#deliver({ kind: "nothing" });
+    if (heard !== null) this.#events.interrupt(heard);
     this.#events.closed(how);
   }
 
@@ -189,6 +191,17 @@ export class XmlDrivenLeg implements TextLeg {
     if (!this.#deps.tempo.isRealTime() || elapsedMs <= speechMs(words)) return null;
     const beganMs = elapsedMs - (words === "" ? 0 : speechMs(words) + END_OF_SPEECH_MS);
     return totalSpeechMs(said) - beganMs > NEARLY_OVER_MS ? lastHeard(said, Math.max(0, beganMs)) : null;
+  }
+
+  /** What was heard of our speech when the carrier's side ended; null: all of it, as far as is known. */
+  #heardAtEnd(): string | null {
+    const last = this.#last;
+    const said = last?.said ?? [];
+    const elapsedMs = last && this.#deps.tempo.isRealTime() ? this.#deps.clock.monotonicMs() - last.at_ms : Infinity;
+    const message = last?.reply.next.kind === "message" ? speechMs(last.reply.next.message) : 0;
+    const isCut = totalSpeechMs(said) + message - elapsedMs > NEARLY_OVER_MS;
+    if (!isCut && this.#utterances.empty()) return null;
+    return message > 0 ? "" : lastHeard(said, elapsedMs);
   }
 
   #openReply(): PendingReply {

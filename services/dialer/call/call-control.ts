@@ -55,8 +55,11 @@ export async function endAfterMedia(
   for (const untilMs = clock.monotonicMs() + WORD_MS; ; await clock.wait(WORD_EVERY_MS)) {
     const call = await deps.calls.find(ref);
     if (!call) return undefined;
-    const names = call.provider !== undefined && deps.carriers.of(call.provider).capabilities.names_ender;
-    if (!names || !isLive(call) || clock.monotonicMs() >= untilMs) return endEvidenceOf(call);
+    const { provider, media: kind } = call;
+    // who ended it, or that the carrier's own session of the conversation failed
+    const tells = provider !== undefined && (kind === "text" || deps.carriers.of(provider).capabilities.names_ender);
+    if (!tells || call.media_fault !== undefined || !isLive(call) || clock.monotonicMs() >= untilMs)
+      return endEvidenceOf(call);
   }
 }
 

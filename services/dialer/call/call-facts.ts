@@ -73,6 +73,7 @@ export const endEvidenceOf = (call: CallDoc): CallEndEvidence => ({
   end: call.ended === undefined ? null : endOf(call),
   carrier: carrierParty(call),
   asked: call.media_end === undefined ? (call.hang_up ?? null) : null,
+  ...(call.media_fault === undefined ? {} : { media_fault: call.media_fault }),
 });
 
 /** An error by which a conversation was cut off says nothing of who ended the call. */

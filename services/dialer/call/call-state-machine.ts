@@ -98,6 +98,11 @@ export function progress(ref: string, step: CallProgress, at: Date, now: Date): 
         filter: { ...live(ref), holder: null, hang_up: null, $or: [named(id), { carrier_leg_id: id }] },
         update: { $set: { hang_up: "media_failed", due_at: plusMs(now, REPOLL_MS) } },
       };
+    case "relay_failed":
+      return {
+        filter: { _id: ref, ...named(id), media_fault: null },
+        update: { $set: { media_fault: step.code } },
+      };
     case "ended":
       return end(below(RANK.ENDED), step.end, at, now, {
         carrier_call_id: id,

@@ -98,6 +98,8 @@ export interface CallDoc {
   hang_up?: HangUpReason;
   /** The carrier's side of the media had ended before we asked for the hang-up. */
   media_end?: MediaEnd;
+  /** The carrier's session of its conversation failed: the carrier's code. */
+  media_fault?: string;
   ended?: CarrierEnd;
   /** Who ended it, by the carrier's word; absent where it gives none. */
   ended_by?: HangupParty;
@@ -174,6 +176,7 @@ export const callSchema = new Schema<CallDoc>(
     beep_at: Date,
     hang_up: String,
     media_end: String,
+    media_fault: String,
     ended: String,
     ended_by: String,
     cause: String,

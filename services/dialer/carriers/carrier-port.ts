@@ -33,6 +33,8 @@ export type CallProgress = { call_id: string; at: string | null } & (
    * ignored: that sees it itself. `reason`: for people.
    */
   | { type: "media_lost"; reason: string }
+  /** The carrier's session of a conversation that travels as text failed. `code`: the carrier's own. */
+  | { type: "relay_failed"; code: string }
   /** `cause`: the network's own code for people to read; `seconds`: duration where known; `by`: who ended it, where the carrier says so; `said`: why, in the carrier's terms. */
   | {
       type: "ended";

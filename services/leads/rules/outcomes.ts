@@ -84,6 +84,10 @@ export const callEndedBy = (facts: AttemptFacts): EndedBy | null =>
 const wordsWereSaid = (talk: AttemptFacts["talk"]): boolean =>
   talk !== null && (talk.user_turns > 0 || talk.transcription.length > 0);
 
+/** True where a conversation came to be of which the other side heard nothing of ours: a fault, and no call, to them. */
+const heardNothing = (talk: AttemptFacts["talk"]): boolean =>
+  talk !== null && !talk.transcription.some(({ role }) => role === "assistant");
+
 /** The outcome of an attempt, from its facts: the template's own where the conversation reached a decision, else one of the closed list. */
 export function outcomeOf(facts: AttemptFacts): string {
   const { talk } = facts;
@@ -92,7 +96,7 @@ export function outcomeOf(facts: AttemptFacts): string {
   const carrier = BY_CARRIER[facts.ended];
   if (carrier) return carrier;
   if (facts.machine || talk?.machine) return "voicemail";
-  if (talk ? talk.ended_by === "error" : facts.error !== null) return "call_error";
+  if (talk ? talk.ended_by === "error" : facts.error !== null) return heardNothing(talk) ? "failed" : "call_error";
   if (talk?.idle_out) return "silence";
   if (talk?.time_limit || facts.ended === "time_limit") return "call_timeout";
   const row = rowOf(sourceOf(facts));
@@ -103,7 +107,7 @@ export function outcomeOf(facts: AttemptFacts): string {
 export function droppedEarly(facts: AttemptFacts): boolean {
   if (facts.ended !== "completed" || facts.machine || facts.talk?.machine || facts.talk?.decided) return false;
   if ((facts.talk?.user_turns ?? 0) > 0 || facts.talk?.idle_out) return false;
-  if (facts.talk && facts.talk.ended_by !== "customer" && facts.talk.ended_by !== "error") return false;
+  if (facts.talk && facts.talk.ended_by !== "customer") return false;
   if (!facts.answered_at || !facts.ended_at) return facts.talk === null;
   return Date.parse(facts.ended_at) - Date.parse(facts.answered_at) <= EARLY_DROP_SECONDS * 1000;
 }

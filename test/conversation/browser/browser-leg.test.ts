@@ -51,6 +51,7 @@ beforeEach(() => {
     typed: (text) => void seen.push(["typed", text]),
     mark: (name, how) => void seen.push(["mark", name, how]),
     fault: () => void seen.push(["fault"]),
+    refused: (code) => void seen.push(["refused", code]),
     closed: (how) => void seen.push(["closed", how]),
   });
   socket = joined();

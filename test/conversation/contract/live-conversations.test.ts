@@ -82,7 +82,7 @@ describe("conversations", () => {
   test("an interruption cuts the transcript to the words heard and lets the model's request go", async () => {
     const p = await world.prepare(stage);
     const before = model.aborted();
-    model.reply = (q) => (q.messages.length > 2 ? obedient(q) : { text: "Ada, do you confirm order ", hang: true });
+    model.reply = (q) => (q.messages.length > 3 ? obedient(q) : { text: "Ada, do you confirm order ", hang: true });
     const caller = await RelayCaller.connect(p.media_url);
     caller.setup();
     await until("the first words", () => caller.frames.some((f) => f.token?.includes("order")) || undefined);

@@ -70,7 +70,7 @@ test("of a model's answer history and transcript keep what a voice says of it, w
     heard("What?"),
   ]);
   expect(conversationFacts(state).transcription.map(({ content }) => content)).toContain("Ada, confirm?");
-  const asked = last.flatMap((e) => (e.type === "think" ? e.messages.slice(1) : []));
+  const asked = last.flatMap((e) => (e.type === "think" ? e.messages.slice(2) : []));
   expect(asked.map(({ content }) => content)).toEqual(["Good day from Northwind.", "Ada, confirm?", "What?"]);
 });
 

@@ -46,7 +46,8 @@ describe("rules on variables", () => {
     const { state, last } = play(flow([{ when: when!, next_node: "gold", outcome: "upsold" }]), [started], { plan });
     expect(state.traversal).toEqual(holds ? ["ask", "gold"] : ["ask"]);
     expect(last.map((e) => e.type)).toEqual(holds ? ["say"] : ["think"]);
-    expect(state.decided).toBe(holds ? "upsold" : null);
+    // nobody but us has spoken: it counts once our words were heard
+    expect(state).toMatchObject({ decided: null, promised: holds ? { what: { outcome: "upsold" } } : null });
   });
   test("once a function has set variables, and before the model is asked again", () => {
     const { state, last } = play(flow([{ when: { variable: "plan", equals: "gold" }, next_node: "gold" }]), [
@@ -66,7 +67,7 @@ describe("rules on variables", () => {
     ];
     expect(play(flow(rules), [started], { plan: "gold" }).state).toMatchObject({
       node: "basic",
-      decided: "chosen",
+      promised: { what: { outcome: "chosen" } },
       extracted: { chosen: "plan gold" },
     });
   });

@@ -67,8 +67,10 @@ describe("a machine", () => {
       "voicemail",
       ["Good"],
     ]);
-    const { state, last } = play("leave_message", [...OPENED, MACHINE, heard("Leave a message."), BEEP]);
+    const { state: saying, last } = play("leave_message", [...OPENED, MACHINE, heard("Leave a message."), BEEP]);
     expect(last).toEqual([{ type: "end", ended_by: "agent", goodbye: SAID, at_once: false, transferred: false }]);
+    expect(saying.message_left).toBe(false);
+    const { state } = step(flow, saying, { type: "played_out" });
     expect(conversationFacts(state)).toMatchObject({
       machine: true,
       message_left: true,

@@ -1,5 +1,5 @@
 import { coughPcm } from "../../../local/speech/noises.ts";
-import { unheardSentences } from "../../../services/conversation/dialogue/opening-notice.ts";
+import { unheardSentences } from "../../../services/conversation/dialogue/transcript.ts";
 import { testFlow } from "../../fixtures/flow-template.ts";
 import { audioCall, type AudioCall, type AudioCallOptions } from "../fixtures/audio-call.ts";
 import { ScriptedRealtime } from "../fixtures/scripted-realtime-model.ts";

@@ -197,6 +197,7 @@ describe("listening", () => {
     expect(told).toEqual([
       { type: "heard", text: "Yes." },
       { type: "dtmf", digits: "1" },
+      { type: "fault", code: "RELAY_REFUSED_FRAME" },
     ]);
     expect(faults).toEqual(["RELAY_REFUSED_FRAME"]);
   });

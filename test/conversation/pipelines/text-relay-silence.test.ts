@@ -208,9 +208,9 @@ describe("the end", () => {
   });
   test("the wait for our speech is bounded", async () => {
     const { clock, leg, voice } = open();
-    voice.perform(end("x".repeat(2000)));
-    for (let i = 0; i < 90; i++) {
-      await clock.advance(250);
+    voice.perform(end("x".repeat(10_000)));
+    for (let i = 0; i < 182; i++) {
+      await clock.advance(1000);
       await turnOver();
     }
     expect(leg.did.at(-1)).toBe("<end>");

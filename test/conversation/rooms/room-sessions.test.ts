@@ -60,6 +60,7 @@ beforeEach(async () => {
         digit: (key) => void seen.push(`digit ${key}`),
         mark: (name, how) => void seen.push(`mark ${name} ${how}`),
         fault: () => void seen.push("fault"),
+        refused: (code) => void seen.push(`refused ${code}`),
         closed: (how) => void seen.push(`closed ${how}`),
       });
       return true;

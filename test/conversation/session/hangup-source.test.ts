@@ -78,10 +78,41 @@ test("media that close after our own goodbye say nothing of the callee", async (
   const t = hold({ end: () => undefined });
   await t.pass(0);
   t.session.signal("window_closed");
+  for (let i = 0; i < 60; i++) await t.pass(100); // it is said to its end
   t.events().closed("broken");
   await t.session.ended;
   expect(t.named("dialer.hangUp")[0]?.params).toEqual({ call_ref: callRef(LEAD, 3) });
   expect(sourceIn(t)).toEqual({ by: "agent", reason: null });
+});
+
+test("a session that failed at the carrier is our error with the carrier's code, and no hang-up of the callee's", async () => {
+  const known = { end: null, carrier: null, asked: null, media_fault: "64107" };
+  const t = hold({ bus: { "dialer.hangUp": () => ({ known }) } });
+  await t.pass(0);
+  t.events().closed("closed");
+  await t.session.ended;
+  expect(sourceIn(t)).toEqual({ by: "we", reason: "media_failed" });
+  expect(t.named("leads.settle")[0]?.params).toMatchObject({
+    facts: { talk: { ended_by: "error", errors: [{ code: "MEDIA_FAILED", node: "ask", detail: "64107" }] } },
+  });
+});
+
+test("a socket that broke off is told among the errors where nobody hung up", async () => {
+  const t = hold({});
+  await t.pass(0);
+  t.events().closed("broken");
+  await t.session.ended;
+  expect(t.named("leads.settle")[0]?.params).toMatchObject({ facts: { talk: { errors: [{ code: "MEDIA_LOST" }] } } });
+});
+
+test("media that close on our last words say who hung up on them", async () => {
+  const t = hold({ end: () => undefined });
+  await t.pass(0);
+  t.session.signal("window_closed");
+  t.events().closed("closed");
+  await t.session.ended;
+  expect(t.named("dialer.hangUp")[0]?.params).toEqual({ call_ref: callRef(LEAD, 3), media: "closed" });
+  expect(sourceIn(t)).toEqual({ by: "callee", reason: null });
 });
 
 test("media that close past the call's longest length say nothing of who ended it", async () => {

@@ -77,6 +77,6 @@ describe("differences between carriers", () => {
     const { socket, seen } = open("none");
     socket.get(golden.twilio.start());
     socket.emit("close");
-    expect([seen, socket.closes]).toEqual([[["fault"], ["closed"]], [1003]]);
+    expect([seen, socket.closes]).toEqual([[["refused", "MEDIA_UNEXPECTED"], ["closed"]], [1003]]);
   });
 });

@@ -70,13 +70,13 @@ describe.each(["twilio", "plivo", "telnyx"] as const)("%s", (carrier) => {
     ["L16", null],
     ["PCMU", 16_000],
     ["", 8000],
-  ])("%s at %s is not supported: the stream is closed with a fault", (encoding, rate) => {
+  ])("%s at %s is not supported: the stream is refused, with the reason", (encoding, rate) => {
     const { socket, leg, seen } = open(carrier);
     socket.get(g.start(encoding, rate));
     socket.get(g.media(1));
     leg.write(Uint8Array.from(BYTES));
     socket.emit("close");
-    expect([seen, socket.closes, socket.sent]).toEqual([[["fault"], ["closed"]], [1003], []]);
+    expect([seen, socket.closes, socket.sent]).toEqual([[["refused", "MEDIA_FORMAT_UNKNOWN"], ["closed"]], [1003], []]);
   });
 
   test("a frame that the carrier may not send is ignored and reported once", () => {

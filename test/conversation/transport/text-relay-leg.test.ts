@@ -110,7 +110,8 @@ describe("the leg", () => {
   test.each([
     [1000, "closed"],
     [1005, "closed"],
-    [1011, "closed"],
+    [1001, "closed"],
+    [1011, "broken"],
     [1006, "broken"],
   ])("a socket that ends with %i was %s by the other side", (code, how) => {
     const { socket, leg, seen, events } = open();

@@ -108,7 +108,14 @@ test("each row is answered in order, as a push of it alone would be; the others 
   expect(lines[7]?.errors?.map((e) => e.path)).toEqual(["request_id"]);
   // a refused row that names itself is found again by its name
   expect([3, 7, 11, 13, 17, 19, 23, 29].map((i) => lines[i]?.order_id)).toEqual([
-    ...[undefined, undefined, "bulk-11", "bulk-13", "bulk-17", "bulk-19", "bulk-23", undefined],
+    undefined,
+    undefined,
+    "bulk-11",
+    "bulk-13",
+    "bulk-17",
+    "bulk-19",
+    "bulk-23",
+    undefined,
   ]);
   expect((await http.ask("GET", "/leads/request/bulk-999")).body["count"]).toBe(1);
 });

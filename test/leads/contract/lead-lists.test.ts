@@ -217,7 +217,8 @@ describe("what else is looked up", () => {
         type: "RECORDING_NOT_FOUND",
       });
       await expect(ask(own, "CA2")).rejects.toMatchObject({
-        ...{ type: "RECORDING_NOT_FOUND", message: "No call of yours has this call_id." },
+        type: "RECORDING_NOT_FOUND",
+        message: "No call of yours has this call_id.",
       });
       await expect(ask(own, randomUUID())).rejects.toMatchObject({
         message: expect.stringContaining("looks like a lead's id: a recording is asked for by the lead's call_id"),

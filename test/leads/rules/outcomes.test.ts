@@ -44,6 +44,8 @@ const talked = (
     ...(by === undefined ? {} : { hangup_source: { by, reason } }),
   });
 
+const OURS: ConversationFacts["transcription"] = [{ role: "assistant", content: "Good day." }];
+
 describe("the outcome is computed from facts alone", () => {
   const table: [string, AttemptFacts, string, boolean][] = [
     ["nobody answers", facts({ ended: "no_answer" }), "no_answer", true],
@@ -107,8 +109,10 @@ describe("the outcome is computed from facts alone", () => {
       "call_timeout",
       false,
     ],
-    ["our own fault after talking", talked(30, { ended_by: "error" }), "call_error", false],
-    ["our own fault before anything was said", talked(2, { ended_by: "error", user_turns: 0 }), "call_error", true],
+    ["our own fault after talking", talked(30, { ended_by: "error", transcription: OURS }), "call_error", false],
+    ["our own fault soon after our first word", talked(2, { ended_by: "error", user_turns: 0, transcription: OURS }), "call_error", false], // prettier-ignore
+    ["our own fault before a word of ours was heard", talked(2, { ended_by: "error", user_turns: 0 }), "failed", true],
+    ["our own fault, late, and nothing of ours was heard", talked(30, { ended_by: "error" }), "failed", true],
     ["ended by us without a decision", talked(30, {}), "no_outcome", false],
     [
       "the holder was lost",

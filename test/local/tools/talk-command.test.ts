@@ -37,7 +37,9 @@ test("the token of callagent login at this address is used, and at no other", as
   const shell = { env: {}, configFolder: folder } as unknown as Shell;
   keepSession(shell, { url, token: "kept" });
   expect([keptToken(folder, url), keptToken(folder, `${url}/`), keptToken(folder, "http://127.0.0.1:2/api")]).toEqual([
-    ...["kept", "kept", undefined],
+    "kept",
+    "kept",
+    undefined,
   ]);
   expect((await talk("--template", "x", "--url", url)).said).toContain(`Nothing answers at ${url};`);
   expect((await talk("--template", "x", "--url", "http://127.0.0.1:2/api")).said).toContain("--url needs a token");

@@ -7,6 +7,9 @@ import type { TokenSink } from "../llm-runner.ts";
 /** Texts synthesised at once: the one that plays, and the next. */
 const AT_ONCE = 2;
 
+/** What a voice can say: silence in place of it is no speech. */
+const SPEAKABLE = /[\p{L}\p{N}]/u;
+
 /** How a text is said. `aside`: not part of the transcript. `voice`: absent: the template's. */
 interface Manner {
   interruptible: boolean;
@@ -129,6 +132,7 @@ export class TtsOutput {
         job.sink.push(turned.push(pcm));
       }
       if (!job.abort.signal.aborted) job.sink.push(turned.end());
+      if (silent && !job.abort.signal.aborted && SPEAKABLE.test(job.text)) failed();
     } catch {
       if (!job.abort.signal.aborted) failed();
     } finally {

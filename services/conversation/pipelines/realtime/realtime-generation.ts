@@ -2,7 +2,8 @@ import { speakable } from "../../../../shared/speakable/speakable-text.ts";
 import type { GenerateEffect } from "../port.ts";
 import type { ProcessorContext } from "../voice-processor.ts";
 import type { ResponseAudio } from "./response-audio.ts";
-import { newResponse, type ModelResponse, type ResponseEnd, type ResponseQueue } from "./response-queue.ts";
+import { newResponse, type ModelResponse } from "./model-response.ts";
+import { type ResponseEnd, type ResponseQueue } from "./response-queue.ts";
 import type { SessionSync } from "./session-sync.ts";
 
 /** Stands for the caller's words while they are not known. */
@@ -120,7 +121,7 @@ export class RealtimeGeneration {
     const { calls } = response;
     const text = speakable(response.text);
     if (end.code !== null) {
-      host.dispatch({ type: "model_failed", turn, code: end.code, said: text });
+      host.dispatch({ type: "model_failed", turn, code: end.code, said: response.sounded ? text : "" });
       return;
     }
     host.recordAnswer({
@@ -132,7 +133,7 @@ export class RealtimeGeneration {
       completion_tokens: end.tokens_out,
       tries: 1,
     });
-    host.dispatch({ type: "model_answered", turn, text, calls });
+    host.dispatch({ type: "model_answered", turn, text, calls, ...(end.cut ? { cut: end.cut } : {}) });
   }
 
   #isCurrent(response: ModelResponse): boolean {

@@ -1,7 +1,7 @@
 import type { Cut, PartSink, AudioPlayout } from "../../transport/audio-playout.ts";
 import type { Pcm } from "../../audio/port.ts";
 import type { AudioDecoder } from "../../providers/tts/audio-decoder.ts";
-import type { ModelResponse } from "./response-queue.ts";
+import type { ModelResponse } from "./model-response.ts";
 
 /** What the caller heard of an item that was truncated; 0: nothing. */
 export interface TruncatedItem {
@@ -29,6 +29,8 @@ const MAX_GROUPS = 20;
 export class ResponseAudio {
   readonly #o: { playout: AudioPlayout; bytesPerMs: number; decoder(): AudioDecoder };
   #groups: Group[] = [];
+  /** Words of items whose sound has not come: without it they are not said. */
+  readonly #early = new Map<string, string>();
   #numbers = 0;
 
   constructor(o: { playout: AudioPlayout; bytesPerMs: number; decoder(): AudioDecoder }) {
@@ -37,16 +39,22 @@ export class ResponseAudio {
 
   audio(response: ModelResponse, id: string, audio: Uint8Array, interruptible: boolean): void {
     const item = this.#itemOf(response, id, interruptible);
+    const early = this.#early.get(id);
+    this.#early.delete(id);
+    if (early !== undefined) item.sink.addText(early);
     item.bytes += audio.length;
     item.sink.push(item.decoder.push(audio));
   }
 
   text(response: ModelResponse, id: string, text: string, interruptible: boolean): void {
-    this.#itemOf(response, id, interruptible).sink.addText(text);
+    if (this.#groups.some((g) => g.response === response && g.items.some((item) => item.id === id)))
+      this.#itemOf(response, id, interruptible).sink.addText(text);
+    else this.#early.set(id, (this.#early.get(id) ?? "") + text);
   }
 
   /** Nothing more comes of the response; what has come is played. */
   end(response: ModelResponse): void {
+    for (const id of response.items) this.#early.delete(id);
     for (const group of this.#groups) if (group.response === response) for (const item of group.items) this.#end(item);
   }
 

@@ -1,4 +1,5 @@
-import type { ModelCall } from "../../dialogue/chat-messages.ts";
+import type { AnswerCut } from "../../providers/port.ts";
+import { faultOf, type ModelResponse } from "./model-response.ts";
 import {
   cancelResponse,
   createResponse,
@@ -14,32 +15,11 @@ const CANCEL_MS = 1500;
 /** A server that is busy with a response we don't know is asked again after this. */
 const REFUSED_MS = 250;
 
-/** A response of the model: requested, in progress, or completed. */
-export interface ModelResponse {
-  /** Its verbatim text; null: the model generates it. */
-  readonly verbatim: string | null;
-  /** Its name between us and the server; a new one at each try. */
-  ask: string;
-  tries: number;
-  id: string | null;
-  asked_at: number;
-  alive_at: number;
-  first_ms: number | null;
-  /** False: preemptive; its output waits in `held`. */
-  wanted: boolean;
-  held: (() => void)[];
-  cancelled: boolean;
-  completed: boolean;
-  text: string;
-  calls: ModelCall[];
-  /** Its items in the server's conversation, and those that the caller has heard something of. */
-  readonly items: Set<string>;
-  readonly heard_items: Set<string>;
-}
-
 /** How a response ended; `code` null: without error. */
 export interface ResponseEnd {
   readonly code: string | null;
+  /** What the server cut its answer by. */
+  readonly cut?: AnswerCut | null;
   readonly tokens_in: number;
   readonly tokens_out: number;
 }
@@ -55,25 +35,6 @@ export interface ResponseEvents {
 
 type Wire = { readonly dialect: Dialect; send(event: object): void; now(): number };
 type Of<T extends RealtimeEvent["type"]> = Extract<RealtimeEvent, { type: T }>;
-
-/** A response that is still to be requested. `wanted` false: preemptive. */
-export const newResponse = (verbatim: string | null, wanted: boolean): ModelResponse => ({
-  verbatim,
-  ask: "",
-  tries: 0,
-  id: null,
-  asked_at: 0,
-  alive_at: 0,
-  first_ms: null,
-  wanted,
-  held: [],
-  cancelled: false,
-  completed: false,
-  text: "",
-  calls: [],
-  items: new Set(),
-  heard_items: new Set(),
-});
 
 interface Output {
   readonly response_id: string;
@@ -161,6 +122,9 @@ export class ResponseQueue {
         });
         return;
       case "audio":
+        this.#ofSlot(event, (r) => {
+          r.sounded = true;
+        });
         this.#output(event, (r) => this.#events.audio(r, event.item_id, event.audio));
         return;
       case "text":
@@ -253,7 +217,7 @@ export class ResponseQueue {
     this.#ofSlot(event, (response) => takeOutput(response, event, this.#wire.now(), act));
   }
 
-  #ended({ response_id, status, items, tokens_in, tokens_out }: Of<"response_ended">): void {
+  #ended({ response_id, status, cut, items, tokens_in, tokens_out }: Of<"response_ended">): void {
     const response = this.#slot;
     if (response === null || response.id !== response_id) {
       if (response !== null && this.#refusedAt !== null) this.#send(response);
@@ -264,10 +228,9 @@ export class ResponseQueue {
     this.#slot = null;
     if (response.cancelled) this.#deleteUnheard(response);
     else {
-      // what was cut off by the server's own bounds is a response as far as it goes
-      const hasOutput = response.first_ms !== null && status !== "failed";
       this.#finish(response, {
-        code: status === "completed" || hasOutput ? null : "MODEL_ERROR",
+        code: faultOf(response, status),
+        cut,
         tokens_in,
         tokens_out,
       });

@@ -1,4 +1,5 @@
-import { newResponse, type ModelResponse, type ResponseQueue } from "./response-queue.ts";
+import { newResponse, type ModelResponse } from "./model-response.ts";
+import { type ResponseQueue } from "./response-queue.ts";
 
 /** A verbatim text is requested once more, where nothing came of it. */
 const SAY_TRIES = 2;

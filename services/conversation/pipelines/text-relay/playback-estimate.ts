@@ -4,7 +4,7 @@ import { speechMs } from "../../audio/speech-duration.ts";
 /** Synthesis begins this much after the text was sent. */
 const SYNTHESIS_MS = 250;
 /** A carrier that is silent this long after our last text has spoken all of it. */
-const SETTLED_MS = 1000;
+export const SETTLED_MS = 1000;
 
 /** Keeps track of how long our speech will still be audible: by the carrier's reports where there are any, else by the text's length. */
 export interface PlaybackEstimate {

@@ -7,15 +7,16 @@ import { startTimer } from "../../../../shared/time/timer.ts";
 import type { TextLeg } from "../../transport/port.ts";
 import { beepWait, MAX_BEEP_SECONDS, type BeepWait } from "../beep-wait.ts";
 import { dtmfCollector, type DtmfCollector } from "../dtmf-collector.ts";
-import { LlmRunner, type TokenSink } from "../llm-runner.ts";
+import { LlmRunner } from "../llm-runner.ts";
 import {
+  MAX_LAST_WORDS_MS,
   MAX_PLAYOUT_WAIT_MS,
   type PipelineFactory,
   type PipelineHost,
   type SpeechEffect,
   type VoicePipeline,
 } from "../port.ts";
-import { playbackEstimate } from "./playback-estimate.ts";
+import { COMPLAINT, RelaySpeech } from "./relay-speech.ts";
 
 /** The carrier gets this long to close the leg after we ended it; it may speak the last words first. */
 const CLOSE_MS = 5000;
@@ -34,37 +35,39 @@ class TextRelayPipeline implements VoicePipeline {
   readonly #leg: TextLeg;
   readonly #host: PipelineHost;
   readonly #clock: Clock;
-  readonly #playback;
+  readonly #speech: RelaySpeech;
   readonly #dtmf: DtmfCollector;
   readonly #llm: LlmRunner;
   readonly #gone = new AbortController();
   #stopIdle: () => void = () => undefined;
   #beepWait: BeepWait | null = null;
-  /** The carrier has cut our speech by itself. */
-  #cut = false;
   #ended = false;
 
   constructor(leg: TextLeg, host: PipelineHost, model: ChatModel, clock: Clock) {
     this.#leg = leg;
     this.#host = host;
     this.#clock = clock;
-    this.#playback = playbackEstimate(clock);
+    this.#speech = new RelaySpeech(leg, host, clock);
     this.#dtmf = dtmfCollector(clock, (digits) => this.#then(() => host.dispatch({ type: "dtmf", digits })));
     this.#llm = new LlmRunner({
       model,
       host,
       now: () => clock.monotonicMs(),
-      openSink: ({ interruptible }) => this.#utterance(interruptible),
+      openSink: ({ interruptible }) => this.#speech.utterance(interruptible),
       dispatch: (event) => this.#then(() => host.dispatch(event)),
     });
     this.closed = once(this.#gone.signal, "abort");
     leg.listen({
       ready: (call_id) => this.#then(() => this.#host.ready(call_id)),
       prompt: (text, final) => this.#prompted(text, final),
-      digit: (digit) => this.#then(() => this.#dtmf.push(digit, this.#host.dtmfCollection())),
+      digit: (digit) => {
+        this.#speech.alive();
+        this.#then(() => this.#dtmf.push(digit, this.#host.dtmfCollection()));
+      },
       interrupt: (spoken) => this.#interrupted(spoken),
-      speaking: (now) => this.#then(() => this.#playback.audible(now)),
+      speaking: (now) => this.#then(() => this.#speech.audible(now)),
       customer: (speaking) => {
+        this.#speech.alive();
         this.#beepWait?.speechChanged(speaking);
         this.#watchIdle(speaking ? MAX_UTTERANCE_MS : 0);
       },
@@ -72,14 +75,14 @@ class TextRelayPipeline implements VoicePipeline {
         this.#then(() => {
           if (this.#host.listening()) this.#host.dispatch({ type: "idle" });
         }),
-      fault: () => this.#host.recordError("RELAY_REFUSED_FRAME"),
+      fault: () => this.#speech.complains(),
       closed: (how) => this.#closed(how),
     });
   }
 
   perform(effect: SpeechEffect): void {
     if (this.#ended) return;
-    if (effect.type === "say") this.#speak(effect.text, effect.interruptible);
+    if (effect.type === "say") this.#speech.say(effect.text, effect.interruptible);
     else if (effect.type === "think") this.#llm.generate(effect);
     else if (effect.type === "keys") this.#sendDtmf(effect.digits);
     else if (effect.type === "await_beep") this.#awaitBeep(effect.message);
@@ -91,11 +94,19 @@ class TextRelayPipeline implements VoicePipeline {
     return this.#llm.spokenText();
   }
 
-  async playedOut(): Promise<void> {
+  playedOut(): Promise<void> {
+    return this.#playedOut(MAX_PLAYOUT_WAIT_MS);
+  }
+
+  lineEnded(): void {
+    this.#speech.cutOff();
+  }
+
+  async #playedOut(most_ms: number): Promise<void> {
     this.#leg.flush?.();
-    const untilMs = this.#clock.monotonicMs() + MAX_PLAYOUT_WAIT_MS;
+    const untilMs = this.#clock.monotonicMs() + most_ms;
     while (!this.#gone.signal.aborted) {
-      const leftMs = Math.min(this.#playback.leftMs(), untilMs - this.#clock.monotonicMs());
+      const leftMs = Math.min(this.#speech.restMs, untilMs - this.#clock.monotonicMs());
       if (leftMs <= 0) return;
       await this.#clock.wait(Math.min(leftMs, PLAYOUT_CHECK_MS), this.#gone.signal);
     }
@@ -110,26 +121,6 @@ class TextRelayPipeline implements VoicePipeline {
   #then(act: () => void): void {
     act();
     this.#watchIdle();
-  }
-
-  #speak(text: string, interruptible: boolean): void {
-    this.#leg.say(text, { last: true, interruptible });
-    this.#playback.sent(text);
-  }
-
-  /** An answer's tokens, closed so that the next utterance is not appended to them; one that the carrier has cut is closed already. */
-  #utterance(interruptible: boolean): TokenSink {
-    let open = true;
-    return {
-      push: (token) => {
-        this.#leg.say(token, { last: false, interruptible });
-        this.#playback.sent(token);
-      },
-      end: () => {
-        if (open && !this.#cut) this.#leg.say("", { last: true, interruptible });
-        open = false;
-      },
-    };
   }
 
   #sendDtmf(digits: string): void {
@@ -155,28 +146,32 @@ class TextRelayPipeline implements VoicePipeline {
 
   #prompted(text: string, final: boolean): void {
     this.#beepWait?.speechChanged(!final);
+    this.#speech.alive();
     this.#then(() => {
       if (!final) return;
+      this.#speech.heardAll();
       this.#dtmf.flush();
       this.#host.dispatch({ type: "heard", text });
     });
   }
 
   #interrupted(spoken: string): void {
-    this.#playback.stop();
-    this.#cut = true;
-    this.#llm.interrupt(() => {
-      this.#cut = false;
-      this.#then(() => this.#host.dispatch({ type: "interrupted", spoken }));
-    });
+    this.#speech.cutByCarrier(
+      (then) => this.#llm.interrupt(then),
+      () => this.#then(() => this.#host.dispatch({ type: "interrupted", spoken })),
+    );
   }
 
   #closed(how: MediaEnd = "closed"): void {
+    const { isFaulty } = this.#speech;
+    this.#speech.cutOff();
     this.#llm.cancel();
     this.#dtmf.stop();
     this.#beepWait?.stop();
     this.#stopIdle();
     this.#gone.abort();
+    if (isFaulty) this.#host.dispatch({ type: "stopped", reason: "media_failed", detail: COMPLAINT });
+    if (this.#leg.giveFloor && this.#ended) this.#host.dispatch({ type: "played_out" });
     this.#host.dispatch({ type: "stopped", reason: how === "broken" ? "line_lost" : "hung_up" });
   }
 
@@ -185,10 +180,11 @@ class TextRelayPipeline implements VoicePipeline {
     this.#llm.cancel();
     this.#dtmf.stop();
     this.#beepWait?.stop();
-    if (goodbye !== null) this.#speak(goodbye, false);
+    if (goodbye !== null) this.#speech.say(goodbye, false);
     // an XML-driven leg speaks its last words and ends by one document
     if (this.#leg.giveFloor && !transferred) this.#leg.end();
-    if (!at_once) await this.playedOut();
+    if (!at_once) await this.#playedOut(MAX_LAST_WORDS_MS);
+    if (!at_once && !this.#gone.signal.aborted) this.#host.dispatch(this.#speech.lastWords());
     if (transferred) this.#leg.close();
     else this.#leg.end();
     await this.#clock.wait(at_once ? CLOSE_AT_ONCE_MS : CLOSE_MS, this.#gone.signal);
@@ -202,7 +198,7 @@ class TextRelayPipeline implements VoicePipeline {
     const { idle_ms } = this.#host;
     if (this.#leg.giveFloor) this.#leg.giveFloor({ idle_ms, keys_only: this.#host.dtmfCollection() !== null });
     else
-      this.#stopIdle = startTimer(this.#clock, Math.max(this.#playback.leftMs(), speaking_ms) + idle_ms, () =>
+      this.#stopIdle = startTimer(this.#clock, Math.max(this.#speech.leftMs, speaking_ms) + idle_ms, () =>
         this.#then(() => this.#host.dispatch({ type: "idle" })),
       );
   }

@@ -1,11 +1,14 @@
 import { isRecord, recordIn, textOf } from "../../../../shared/json.ts";
 import { withoutThoughts } from "../../../../shared/speakable/speakable-text.ts";
-import { ModelError, type ChatPiece } from "../port.ts";
+import { ModelError, type AnswerCut, type ChatPiece } from "../port.ts";
 
 /** A streamed chunk as far as it is read: `chat.completion.chunk` of OpenAI's API reference, without what other servers leave out. */
 export interface StreamedChunk {
   readonly object?: string;
-  readonly choices?: readonly { readonly delta?: { readonly content?: unknown; readonly tool_calls?: unknown } }[];
+  readonly choices?: readonly {
+    readonly delta?: { readonly content?: unknown; readonly tool_calls?: unknown };
+    readonly finish_reason?: string | null;
+  }[];
   readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number } | null;
 }
 
@@ -45,6 +48,12 @@ function callPieces(): (part: unknown) => ChatPiece | null {
   };
 }
 
+const CUTS: Readonly<Record<string, AnswerCut>> = { length: "ANSWER_CUT", content_filter: "ANSWER_FILTERED" };
+const cutPieces = (finish_reason: string | null | undefined): ChatPiece[] => {
+  const code = CUTS[finish_reason ?? ""];
+  return code === undefined ? [] : [{ type: "cut", code }];
+};
+
 /** Reads the chunks of one answer, whatever server streams it. Throws MODEL_ERROR for the error that a server sends in place of a chunk. */
 export function answerPieces(): { read(chunk: StreamedChunk): ChatPiece[]; end(): ChatPiece[] } {
   const answer = withoutThoughts();
@@ -59,6 +68,7 @@ export function answerPieces(): { read(chunk: StreamedChunk): ChatPiece[]; end()
       return [
         ...textPieces(answer.push(answerText(delta?.content))),
         ...parts.map(callOf).filter((piece) => piece !== null),
+        ...cutPieces(choices?.[0]?.finish_reason),
         ...(usage
           ? [{ type: "usage" as const, prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens }]
           : []),

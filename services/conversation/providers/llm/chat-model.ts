@@ -5,6 +5,7 @@ import { abortedError } from "../model-errors.ts";
 import { askInOrder, failover, type FailoverListener } from "../failover.ts";
 import {
   ModelError,
+  type AnswerCut,
   type ChatModel,
   type ChatPiece,
   type ChatRequest,
@@ -32,6 +33,7 @@ interface DraftAnswer {
   calls: Map<number, { id: string; name: string; arguments: string }>;
   prompt_tokens: number;
   completion_tokens: number;
+  cut: AnswerCut | null;
   firstAt: number | null;
 }
 
@@ -40,6 +42,7 @@ const emptyDraft = (): DraftAnswer => ({
   calls: new Map(),
   prompt_tokens: 0,
   completion_tokens: 0,
+  cut: null,
   firstAt: null,
 });
 
@@ -48,7 +51,13 @@ function addPiece(draft: DraftAnswer, piece: ChatPiece, onText: (text: string) =
   if (piece.type === "text") {
     draft.text += piece.text;
     onText(piece.text);
-    return draft.text.length < MAX_ANSWER_CHARS;
+    if (draft.text.length < MAX_ANSWER_CHARS) return true;
+    draft.cut = "ANSWER_CUT";
+    return false;
+  }
+  if (piece.type === "cut") {
+    draft.cut = piece.code;
+    return true;
   }
   if (piece.type === "usage") {
     draft.prompt_tokens = piece.prompt_tokens;
@@ -105,6 +114,7 @@ function answerOf(draft: DraftAnswer, began: number, ended: number, tries: numbe
   return {
     text: draft.text,
     calls,
+    ...(draft.cut === null ? {} : { cut: draft.cut }),
     first_token_ms: (draft.firstAt ?? ended) - began,
     total_ms: ended - began,
     prompt_tokens: draft.prompt_tokens,

@@ -1,5 +1,6 @@
 import { isRecord, recordIn, textOf } from "../../../../shared/json.ts";
 import type { ChatTool } from "../../dialogue/chat-messages.ts";
+import type { AnswerCut } from "../port.ts";
 import { languageOf } from "../../../../shared/phrases.ts";
 
 /** Names of OpenAI's Realtime protocol: `ga`, or those of its beta, which self-hosted servers still speak. */
@@ -40,6 +41,7 @@ export type RealtimeEvent =
       readonly type: "response_ended";
       readonly response_id: string;
       readonly status: string;
+      readonly cut: AnswerCut | null;
       readonly items: readonly string[];
       readonly tokens_in: number;
       readonly tokens_out: number;
@@ -165,6 +167,12 @@ export const cancelResponse = (response_id: string): object => ({ type: "respons
 const count = (value: unknown): number => (typeof value === "number" && Number.isFinite(value) ? value : 0);
 const fields = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
 
+/** Why a response is incomplete. */
+const CUTS: Readonly<Record<string, AnswerCut>> = {
+  max_output_tokens: "ANSWER_CUT",
+  content_filter: "ANSWER_FILTERED",
+};
+
 /** Reads an event of a response; null: it is none. */
 function responseEvent(event: Record<string, unknown>): RealtimeEvent | null {
   const item_id = textOf(event["item_id"]);
@@ -205,6 +213,7 @@ function responseEvent(event: Record<string, unknown>): RealtimeEvent | null {
         type: "response_ended",
         response_id: textOf(response["id"]),
         status: textOf(response["status"]),
+        cut: CUTS[textOf(fields(response["status_details"])["reason"])] ?? null,
         items,
         tokens_in: count(input_tokens),
         tokens_out: count(output_tokens),

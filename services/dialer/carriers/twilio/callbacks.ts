@@ -114,6 +114,12 @@ function recordingOf(form: URLSearchParams): CarrierRecording | null {
   };
 }
 
+const MAX_CODE_CHARS = 16;
+
+/** Why a ConversationRelay session failed (https://www.twilio.com/docs/voice/twiml/connect/conversationrelay, action callback). */
+const relayCodeOf = (form: URLSearchParams): string =>
+  (form.get("ErrorCode") ?? "").replaceAll(/\D/g, "").slice(0, MAX_CODE_CHARS) || "RELAY_FAILED";
+
 /** Translates a status, AMD, recording, or end of relay or stream callback. */
 export function translate(kind: CallbackKind, request: SignedRequest): Translated {
   const form = formOf(request);
@@ -127,7 +133,11 @@ export function translate(kind: CallbackKind, request: SignedRequest): Translate
   });
   // only the documents of an inbound call report its end: a number need not have a status address
   if (kind === "relay-end" || kind === "stream") {
-    const ended = step?.type === "ended" && form.get("Direction") === "inbound" ? [step] : [];
+    const failed = form.get("SessionStatus") === "failed";
+    const ended: CallProgress[] = [
+      ...(failed ? [{ call_id, at: null, type: "relay_failed" as const, code: relayCodeOf(form) }] : []),
+      ...(step?.type === "ended" && form.get("Direction") === "inbound" ? [step] : []),
+    ];
     // a stream that ends while the call goes on: after the conversation, or because it could not be connected
     return {
       ...bareTranslation(call_id),

@@ -127,6 +127,14 @@ describe("calls to our numbers", () => {
       read(sound.toString()),
     );
   });
+  test("a relay session that failed is told with the carrier's code, one that ended is not", () => {
+    const failed = { CallStatus: "in-progress", Direction: "outbound-api", SessionStatus: "failed" };
+    expect(of("relay-end", { ...failed, ErrorCode: "64107" }).progress).toMatchObject([
+      { type: "relay_failed", code: "64107" },
+    ]);
+    expect(of("relay-end", failed).progress).toMatchObject([{ type: "relay_failed", code: "RELAY_FAILED" }]);
+    expect(of("relay-end", { ...failed, SessionStatus: "ended" }).progress).toEqual([]);
+  });
   test("their end is told by the document's own end too", () => {
     expect(of("relay-end", { CallStatus: "completed", Direction: "inbound", CallDuration: "7" }).progress).toEqual([
       expect.objectContaining({ type: "ended", end: "completed", seconds: 7 }),
