@@ -38,7 +38,10 @@ export const MARK_BEGINS = /[<＜[◁【⟨]/g;
 export const SPOKEN_MARKS: readonly { readonly begins: string; readonly goesOn: RegExp; readonly ends: string }[] = [
   { begins: "analysis", goesOn: /^\p{Lu}/u, ends: "assistantfinal" },
   { begins: "here are my reasoning steps:", goesOn: /^/, ends: "[begin final response]" },
-  { begins: "here is my thought process:", goesOn: /^/, ends: "here is my response:" },
+  { begins: "here is my thought process:", goesOn: /^/, ends: "my response:" },
+  { begins: "here's my thought process:", goesOn: /^/, ends: "my response:" },
+  // of prompts that have the model reason and act by turns
+  { begins: "thought:", goesOn: /^/, ends: "final answer:" },
 ];
 
 /** What a token of a chat template does to the text behind it. */

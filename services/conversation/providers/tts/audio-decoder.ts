@@ -14,9 +14,9 @@ export interface AudioDecoder {
 
 /** Longest header of a supported file. */
 const MAX_HEADER_BYTES = 4096;
-/** What samples without a header are called; other types of sound are packed. */
-const RAW_TYPES =
-  /^(?:$|application\/(?:octet-stream|x-octet-stream)|binary\/octet-stream|audio\/(?:x-)?(?:pcm|l16|lpcm|raw|s16le|wav|wave|vnd\.wave|basic))\s*(?:;|$)/i;
+/** Samples without a header are called by none of these types: other sound is packed. */
+const PACKED_TYPES =
+  /^(?:audio\/(?!(?:x-)?(?:pcm|l16|lpcm|raw|s16le|wav|wave|vnd\.wave|basic)\s*(?:;|$))|video\/|image\/|multipart\/)/i;
 /** Samples of its own: µ-law of 8000 a second (RFC 2046, section 4.3). */
 const BASIC = /^audio\/basic\b/i;
 const BASIC_RATE = 8000;
@@ -55,7 +55,7 @@ function headerOf(known: Buffer, last: boolean, rate: number, type: string): Hea
     const header = orStrange(`a file of another coding (${kind})`, () => HEADERS[kind](known));
     return header ?? (last || known.length > MAX_HEADER_BYTES ? strange(`a file without sound (${kind})`) : null);
   }
-  if (!RAW_TYPES.test(type)) return strange(`${type.split(";")[0] ?? ""}`);
+  if (PACKED_TYPES.test(type)) return strange(type.split(";")[0] ?? type);
   return BASIC.test(type)
     ? { rate: BASIC_RATE, channels: 1, codec: muLaw, at: 0, end: null }
     : { rate, channels: 1, codec: linear16, at: 0, end: null };
