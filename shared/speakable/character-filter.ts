@@ -45,6 +45,9 @@ const UNHEARD =
 const JOINER =
   /(?<![[\p{L}\p{M}]--[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}]])[\u200C\u200D]/gv;
 
+/** Letters and digits that are styled by their code: bold, italic, script. */
+const STYLED = /[\u{1D400}-\u{1D7FF}]+/gu;
+
 function named(entity: string, name: string | undefined): string {
   if (name === undefined) return entity.length > 1 ? "&" : entity;
   if (!name.startsWith("#")) return NAMED[name.toLowerCase()] ?? entity;
@@ -57,7 +60,11 @@ export function characterFilter(): TextFilter {
   let held = "";
   let before = "";
   const take = (text: string): string => {
-    const heard = text.replace(ENTITY, named).replace(TERMINAL, "").replace(UNHEARD, "");
+    const heard = text
+      .replace(ENTITY, named)
+      .replace(TERMINAL, "")
+      .replace(UNHEARD, "")
+      .replace(STYLED, (letters) => letters.normalize("NFKC"));
     const known = before.length;
     const plain = (before + heard).replace(JOINER, "");
     const last = Array.from(plain.slice(-4));

@@ -4,6 +4,8 @@ import type { TextFilter } from "./character-filter.ts";
 const EMOJI = /(?![©®™])[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u20E3]+/uy;
 /** Text without a mark, a blank or an emoji. */
 const PLAIN = /[^\s[\]!`*_~#<>|\\&\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\u20E3]+/uy;
+/** Makes an emoji of a key. */
+const KEYCAP = "\u20E3";
 const BLANKS = /\s+/y;
 const WORD = /[\p{L}\p{N}]/u;
 const DIGIT = /\p{Nd}/u;
@@ -135,6 +137,7 @@ function closing(text: string, at: number, last: boolean): Skip {
 function star(text: string, at: number, before: string, last: boolean): Skip {
   if (at + 1 === text.length && !last) return "ask";
   const next = text.charAt(at + 1);
+  if (next === KEYCAP) return 0;
   if (DIGIT.test(next)) {
     if (DIGIT.test(before)) return 0;
     if (WORD.test(before)) return 1;

@@ -106,7 +106,13 @@ export function markAt(text: string, at: number, last: boolean): Mark | "begun" 
     const name = written.trim().toLowerCase().replaceAll("▁", "_");
     // `<name|>` ends what `<|name>` begins
     const ends = token[2] !== undefined;
-    return { type: "token", name: ends ? "" : name, role: ends ? "none" : roleOf(name), length: token[0].length };
+    const role = roleOf(name);
+    return {
+      type: "token",
+      name: ends ? "" : name,
+      role: ends && role !== "call" ? "none" : role,
+      length: token[0].length,
+    };
   }
   return !last && BEGUN.test(text) ? "begun" : null;
 }

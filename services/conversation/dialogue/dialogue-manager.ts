@@ -32,7 +32,7 @@ import {
   type CallerInput,
 } from "./dialogue-state.ts";
 import { duringVoicemail, voicemailDetected } from "./voicemail.ts";
-import { spokenText } from "../../../shared/speakable/speakable-text.ts";
+import { speakable, spokenText } from "../../../shared/speakable/speakable-text.ts";
 
 /** The dialogue: state and event in, state and effects out. It knows no audio, no carrier, no clock; every pipeline shares it. */
 
@@ -109,7 +109,7 @@ const retryGeneration = (flow: Flow, s: DialogueState): Step =>
 
 function modelAnswered(flow: Flow, before: DialogueState, text: string, calls: readonly ModelCall[]): Step {
   const s: DialogueState = { ...before, model_failures: 0 };
-  const speech = text.trim();
+  const speech = speakable(text);
   if (s.closing !== "no")
     return speech === "" ? continueWithoutModel(flow, s) : endConversation(addSpoken(s, speech), "agent");
   if (calls.length === 0) {

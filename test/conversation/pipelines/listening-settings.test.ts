@@ -132,6 +132,7 @@ describe("words of the caller", () => {
     ["Sous-titres réalisés par la communauté d'Amara.org", true],
     ["[Music]", true],
     ["(coughs) ♪", true],
+    ["【音楽】（笑）［拍手］", true],
     ["Musik läuft", true],
     ["시청해주셔서 감사합니다!", true],
     ["시청해 주셔서 감사합니다. 시청해 주셔서 감사합니다.", true],

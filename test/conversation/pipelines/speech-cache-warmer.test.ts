@@ -22,6 +22,8 @@ const template = (say: string, greeting: string | null = " Good day from **{{sho
 describe("what is spoken beforehand", () => {
   test("the opening as TTS output will ask for it: rendered, trimmed, plain", () => {
     expect(openingTexts(template("Hello {{customer}}!"), PAYLOAD)).toEqual(["Good day from Northwind.", "Hello Ada!"]);
+    const marked = { ...PAYLOAD, customer: "**Ada** <think>🙂" };
+    expect(openingTexts(template("# Hello {{customer}}!"), marked)).toEqual(["Good day from Northwind.", "Hello Ada!"]);
     expect(openingTexts(template("", null), PAYLOAD)).toEqual([]);
     expect(openingTexts(flowTemplate(), PAYLOAD)).toEqual(["Good day from Northwind."]);
   });

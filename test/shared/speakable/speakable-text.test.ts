@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { speakable, speakableAnswer, spokenText } from "../../../shared/speakable/speakable-text.ts";
+import { phrasesFor } from "../../../shared/phrases.ts";
 import { namesIn } from "../../../shared/speakable/role-labels.ts";
 
 /** What a filter gives of a text that comes in these pieces. */
@@ -53,6 +54,8 @@ describe("a text is spoken without its markup", () => {
     ["An answer that was cut in [its link](https://shop.exa", "An answer that was cut in its link"],
     ["\\*not\\* \\_stressed\\_ but \\# 5", "not stressed but # 5"],
     ["Hi👍there", "Hi there"],
+    ["Press *️⃣, #️⃣ or 5️⃣.", "Press *, # or 5."],
+    ["𝗛𝗲𝗹𝗹𝗼, 𝘈𝘥𝘢: 𝟦𝟤", "Hello, Ada: 42"],
     ["England 🏴󠁧󠁢󠁥󠁮󠁧󠁿!", "England!"],
     ["Tom &amp; Jerry &lt;3 &quot;us&quot;&nbsp;&#128512; &amp;amp; co; R&D", 'Tom & Jerry <3 "us" & co; R&D'],
     ["I'm — well — fine", "I'm — well — fine"],
@@ -233,6 +236,13 @@ describe("an answer that is streamed", () => {
 });
 
 describe("a text of a template", () => {
+  test.each("en de fr es pt it nl pl hi ja zh ar tr".split(" "))(
+    "sentences of our own are speakable as they stand: %s",
+    (language) => {
+      for (const sentence of Object.values<string | readonly string[]>({ ...phrasesFor(language) }).flat())
+        expect(speakable(sentence)).toBe(sentence);
+    },
+  );
   test("is cleaned with its values, and a value that begins a thought hides nothing of what follows", () => {
     const sources = [{ name: "😀 **Zoë**\u0000", trick: "<think>", html: "<script>x</script>", n: 5 }];
     expect(spokenText("Hello {{name}}, this call is recorded.", sources)).toBe("Hello Zoë, this call is recorded.");

@@ -69,6 +69,8 @@ describe("what a model writes for itself", () => {
     expect(kept("Hello<think>a</think>there")).toBe("Hello there");
     expect(kept("<", "b>Hello")).toBe("<b>Hello");
     expect(kept("<think>never at an end")).toBe("");
-    expect(kept('Yes. {"name": "f"} <|tool_call|>')).toBe('Yes. {"name": "f"} <|tool_call|>');
+    const called = '<|tool_call>call:f{}<tool_call|><｜tool▁calls▁begin｜>{"name": "f"}<|python_tag|>f()';
+    expect(kept(called)).toBe(called);
+    expect(speakable(`Yes. ${called}`)).toBe('Yes. call:f{} {"name": "f"} f()');
   });
 });

@@ -7,7 +7,7 @@ import { CREDIT_BEGINNINGS, DOUBTFUL_PHRASES, PHANTOM_PHRASES } from "./phantom-
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu;
 const LETTERS_A_WORD = 3;
 /** What recognisers put around a sound that is no speech: [music], (coughs), *sighs*, ♪. */
-const SOUND_NOTE = /\[[^\]]*\]|\([^)]*\)|\*[^*]*\*|[♪♫]/gu;
+const SOUND_NOTE = /\[[^\]]*\]|［[^］]*］|\([^)]*\)|（[^）]*）|【[^】]*】|\*[^*]*\*|[♪♫]/gu;
 /** A phantom is written over and over where the noise lasts. */
 const MOST_REPEATS = 20;
 const MAX_CHARS = 2000;
