@@ -86,6 +86,10 @@ describe("a merchant's cap on calls per callee", () => {
   test("while one spelling of a phone is called the other waits", async () => {
     const [one, other] = [d.order(BUSY, { to: "+525512345706" }), d.order(BUSY, { to: "+5215512345706" })];
     await Promise.all([dialAt("services", one), dialAt("services", other)]);
+    await until("one of them to be dialled", async () => {
+      await tick();
+      return dialled(one.to) + dialled(other.to) > 0 || undefined;
+    });
     expect((await releaseOf(dialled(one.to) === 1 ? other : one))["reason"]).toBe(CALLEE_BUSY);
     expect(dialled(one.to) + dialled(other.to)).toBe(1);
     await endOf(dialled(one.to) === 1 ? one : other);
