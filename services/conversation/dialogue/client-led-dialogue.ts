@@ -21,7 +21,9 @@ function speak(s: DialogueState, text: string, voice: string | null): Step {
   return { state: spoken, effects: spoken === s ? [] : [{ type: "say", text: speakable(text), ...how }] };
 }
 
-function stopped(s: DialogueState, { reason, detail }: Extract<DialogueEvent, { type: "stopped" }>): Step {
+function stopped(before: DialogueState, event: Extract<DialogueEvent, { type: "stopped" }>): Step {
+  const { reason, detail, words = "" } = event;
+  const s = heard(before, words, false).state;
   switch (reason) {
     case "hung_up":
     case "line_lost":

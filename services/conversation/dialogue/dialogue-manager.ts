@@ -19,6 +19,7 @@ import {
   withNode,
   continueWithoutModel,
 } from "./dialogue-steps.ts";
+import { part, whileParting } from "./after-hang-up.ts";
 import { phrasesFor } from "../../../shared/phrases.ts";
 import { dtmfInput, rememberSecret, speechInput } from "./secret-entries.ts";
 import {
@@ -164,7 +165,7 @@ function idle(flow: Flow, before: DialogueState): Step {
   return say(flow, { ...s, reprompts: s.reprompts + 1 }, phrases.still_there);
 }
 
-function stopped(flow: Flow, before: DialogueState, { reason, detail }: Stopped): Step {
+function stopped(flow: Flow, before: DialogueState, { reason, detail, words = "" }: Stopped): Step {
   const phrases = phrasesFor(flow.language);
   switch (reason) {
     case "hung_up":
@@ -173,7 +174,7 @@ function stopped(flow: Flow, before: DialogueState, { reason, detail }: Stopped)
       // a transfer closes our socket before the carrier has said that it worked
       if (before.mode === "transferring" && before.awaiting)
         return none({ ...before, awaiting: { ...before.awaiting, media_closed: true } });
-      return endConversation(allHeard(before), "customer", { at_once: true });
+      return part(flow, before, words);
     case "window_closed":
       return endConversation(before, "agent", { goodbye: phrases.time_up });
     case "shutdown":
@@ -207,6 +208,7 @@ export function step(flow: Flow, state: DialogueState, event: DialogueEvent): St
   if (flow.client_led) return clientLedStep(state, event);
   const said = event.said ?? "";
   if (state.mode === "ended") return none(afterEnd(state, event));
+  if (state.mode === "parting") return whileParting(flow, state, event);
   if (state.mode === "voicemail") return duringVoicemail(flow, state, event);
   /** The state with what had already been said of the generation that ends here. */
   const cutOff = state.mode === "thinking" ? addSpoken(state, said) : state;

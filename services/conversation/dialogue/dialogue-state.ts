@@ -3,8 +3,11 @@ import type { VoicemailAction } from "../../../shared/contracts/records/configur
 import type { Sources } from "../../../shared/placeholders.ts";
 import type { ChatMessage, ChatTool, ModelCall, ToolCall } from "./chat-messages.ts";
 
-/** What the conversation waits for: the customer, the model, a web request, the carrier's transfer, voicemail's beep, or nothing any more. */
-export type Mode = "listening" | "thinking" | "fetching" | "transferring" | "voicemail" | "ended";
+/**
+ * What the conversation waits for: the customer, the model, a web request, the carrier's transfer, voicemail's beep, or nothing any more. `parting`: they
+ * have hung up, and what they said last is still judged.
+ */
+export type Mode = "listening" | "thinking" | "fetching" | "transferring" | "voicemail" | "parting" | "ended";
 
 /** A message of the history; `seq` is the transcript entry it was spoken as. */
 export type HistoryMessage =
@@ -166,8 +169,8 @@ export type DialogueEvent = { readonly said?: string } & (
   | { readonly type: "played_out" }
   /** A fault of media or speech that ends nothing. */
   | { readonly type: "fault"; readonly code: string; readonly detail?: string }
-  /** `detail`: of a fault, in a word. */
-  | { readonly type: "stopped"; readonly reason: StopReason; readonly detail?: string }
+  /** `detail`: of a fault, in a word. `words`: what they said last, recognised after they were gone. */
+  | { readonly type: "stopped"; readonly reason: StopReason; readonly detail?: string; readonly words?: string }
 );
 
 /** An effect of an event. Nothing follows an `end`. */
@@ -180,6 +183,8 @@ export type Effect =
       readonly messages: readonly ChatMessage[];
       readonly tools: readonly ChatTool[];
       readonly interruptible: boolean;
+      /** They are gone: nothing of the answer is spoken. */
+      readonly unheard?: true;
     }
   | {
       readonly type: "http";

@@ -166,7 +166,7 @@ export function think(flow: Flow, before: DialogueState): Step {
 }
 
 /** Applies the node's transitions to the DTMF among the inputs just processed. DTMF entered in another node is ignored. */
-function applyDtmf(flow: Flow, s: DialogueState, attended: DialogueState["pending"]): TransitionResult {
+export function applyDtmf(flow: Flow, s: DialogueState, attended: DialogueState["pending"]): TransitionResult {
   let ruled: TransitionResult = { state: s, nextNode: null, matchedDtmf: false };
   for (const uttered of s.closing === "no" ? attended : []) {
     if (ruled.nextNode !== null || uttered.dtmf?.node !== s.node) continue;

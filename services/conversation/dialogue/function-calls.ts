@@ -1,3 +1,4 @@
+import { DO_NOT_CALL } from "../../../shared/contracts/records/attempt.ts";
 import type { FlowFunction } from "../../../shared/contracts/flow/flow-node.ts";
 import type { ModelCall, ToolCall } from "./chat-messages.ts";
 import { BUILT_IN_DO_NOT_CALL, functionsIn, isWish, type Flow } from "./flow.ts";
@@ -192,6 +193,17 @@ export function callFunction(flow: Flow, before: DialogueState, call: ModelCall,
   return carryOut(flow, set, call.id, called, { ok: true }, text !== "");
 }
 
+/** What a call of the model counts for once they are gone: it decides and sets what they have said. Nothing is requested, transferred or entered: nobody hears of it. */
+export function callAfterHangUp(flow: Flow, s: DialogueState, call: ModelCall): DialogueState {
+  const called = functionsIn(flow, s.node).find((f) => f.name === call.name);
+  const args = readArguments(call.arguments);
+  const faults = called && typeof args !== "string" ? (call.faults ?? flow.check(called, args) ?? [UNCHECKED]) : [""];
+  if (!called || typeof args === "string" || faults.length > 0) return noteError(s, "BAD_CALL").state;
+  if (isWish(called)) return { ...s, decided: s.decided ?? called.outcome ?? DO_NOT_CALL, do_not_call: true };
+  const set = takeArguments(flow, s, called, args);
+  return called.action === "http" || called.action === "transfer" ? set : decideByTurn(set, called.outcome);
+}
+
 const awaited = (flow: Flow, s: DialogueState): FlowFunction | undefined =>
   functionsIn(flow, s.awaiting?.node ?? "").find((f) => f.name === s.awaiting?.function);
 
@@ -206,6 +218,10 @@ export function httpDone(flow: Flow, s: DialogueState, call_id: string, ok: bool
   const error = "the request failed; tell them that it did not work and go on";
   return andThen(noteError(s, "HTTP_FAILED", answer), (noted) => think(flow, addResult(noted, call_id, { error })));
 }
+
+/** The web request of a function has ended after they were gone: what it decides counts. */
+export const httpDoneAfterHangUp = (flow: Flow, s: DialogueState, ok: boolean): DialogueState =>
+  ok ? decideByTurn(s, awaited(flow, s)?.outcome) : noteError(s, "HTTP_FAILED").state;
 
 /** Outcome of a transferred conversation whose function names none. */
 const TRANSFERRED = "transferred";

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { MediaEnd } from "../../../shared/hangup-source.ts";
 import { within } from "../../../shared/time/deadline.ts";
+import { LastJudgement } from "./last-turn.ts";
 import type { FrameClock } from "../transport/frame-clock.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
 import {
@@ -37,8 +38,11 @@ class AudioPipeline implements VoicePipeline {
   #unsubscribe: () => void = () => undefined;
   #ended = false;
   #closesLeg = false;
+  #lastTurn: Promise<string> | null = null;
+  readonly #judgement: LastJudgement;
 
   constructor(leg: MediaLeg, host: PipelineHost, o: AudioPipelineOptions) {
+    this.#judgement = new LastJudgement(o.clock, host);
     this.#leg = leg;
     this.#host = host;
     this.#o = o;
@@ -58,6 +62,7 @@ class AudioPipeline implements VoicePipeline {
 
   perform(effect: SpeechEffect): void {
     if (this.#ended) return;
+    if (effect.type === "think" && effect.unheard) this.#judgement.begin();
     if (effect.type === "end") void this.#end(effect);
     else this.#turns?.perform(effect);
   }
@@ -84,7 +89,7 @@ class AudioPipeline implements VoicePipeline {
   }
 
   lineEnded(): void {
-    this.#turns?.cut();
+    void this.#depart("carrier_ended");
   }
 
   closeLeg(): void {
@@ -110,6 +115,7 @@ class AudioPipeline implements VoicePipeline {
 
   async #end({ goodbye, at_once }: Extract<SpeechEffect, { type: "end" }>): Promise<void> {
     this.#ended = true;
+    this.#judgement.end();
     this.#turns?.end(goodbye);
     if (!at_once) await this.#playedOut(MAX_LAST_WORDS_MS);
     this.#turns?.cut();
@@ -136,15 +142,28 @@ class AudioPipeline implements VoicePipeline {
   #closed(how: MediaEnd = "closed"): void {
     this.#closesLeg = true;
     this.#unsubscribe();
+    void this.#release(how === "broken" ? "line_lost" : "hung_up");
+  }
+
+  async #release(reason: "line_lost" | "hung_up"): Promise<void> {
+    const recorded = this.#keepRecording();
+    await this.#depart(reason);
+    await this.#judgement.over();
     this.#turns?.close();
-    this.#host.dispatch({ type: "stopped", reason: how === "broken" ? "line_lost" : "hung_up" });
-    void this.#keepRecording();
+    await recorded;
+    this.#gone.abort();
+  }
+
+  /** They are gone: what they said last is recognised first, then the conversation is told of both. */
+  async #depart(reason: "carrier_ended" | "line_lost" | "hung_up"): Promise<void> {
+    this.#lastTurn ??= this.#turns?.lastTurn(this.#o.clock) ?? null;
+    const words = this.#lastTurn === null ? "" : await this.#lastTurn;
+    this.#host.dispatch({ type: "stopped", reason, ...(words === "" ? {} : { words }) });
   }
 
   async #keepRecording(): Promise<void> {
     const recorder = this.#turns?.recorder;
     if (recorder) await within(this.#o.clock, RECORDING_MS, recorder.end());
-    this.#gone.abort();
   }
 }
 

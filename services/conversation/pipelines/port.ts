@@ -1,6 +1,6 @@
 import type { Listening } from "../../../shared/contracts/records/listening-settings.ts";
 import type { Effect, DialogueEvent } from "../dialogue/dialogue-state.ts";
-import type { Finality } from "../dialogue/final-answers.ts";
+import type { Finality } from "../dialogue/flow.ts";
 import type { DtmfCollection } from "../dialogue/flow.ts";
 import type { ModelAnswer } from "../providers/port.ts";
 
@@ -54,6 +54,9 @@ export interface PipelineHost {
   recordError(code: string): void;
 }
 
+/** What they said last is recognised within this time once they are gone, and judged within as long again. */
+export const LAST_TURN_MS = 5000;
+
 /** Longest wait for our own speech to end before the call goes on without it. */
 export const MAX_PLAYOUT_WAIT_MS = 20_000;
 /** The same for the last words of a call, whose own limits are shorter as a rule. */
@@ -72,7 +75,7 @@ export interface VoicePipeline {
   sound?(): "silent" | "waiting" | "audible";
   /** Resolves when our speech has been heard to its end, as far as is known; bounded. */
   playedOut(): Promise<void>;
-  /** The call is over at the carrier: reports what was heard of speech that went on. */
+  /** The call is over at the carrier: reports what was heard of our speech, and that they are gone with what they said last. */
   lineEnded(): void;
   /** Closes the leg now, even in the middle of speech. */
   closeLeg(): void;

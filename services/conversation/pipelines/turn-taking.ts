@@ -1,9 +1,10 @@
-import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
+import { MS_PER_SECOND, type Clock } from "../../../shared/time/clock.ts";
 import type { VoiceActivity } from "../audio/port.ts";
 import type { Recorder } from "../recording/stereo-recorder.ts";
 import type { AudioPlayout } from "../transport/audio-playout.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg } from "../transport/port.ts";
 import { dtmfCollector, type DtmfCollector } from "./dtmf-collector.ts";
+import { LastTurn } from "./last-turn.ts";
 import type { PipelineHost, SpeechEffect } from "./port.ts";
 import { FillerTimer, IdleWatch } from "./silence-timers.ts";
 import { latencyMeter } from "./turn-latency.ts";
@@ -30,6 +31,7 @@ export class TurnTaking {
   /** Records both sides; null: the call is not recorded. */
   readonly recorder: Recorder | null;
   #ended = false;
+  readonly #last = new LastTurn();
   /** Ticks since the carrier's last frame. */
   #missed = 0;
   #speaking = false;
@@ -60,18 +62,12 @@ export class TurnTaking {
     return this.#playout.busy || this.#processor.speaking;
   }
 
-  spokenText(): string {
-    return this.#processor.spokenText();
-  }
-
-  externalWaitStarted(): void {
-    this.#filler.webRequested(this.#now());
-  }
+  readonly spokenText = (): string => this.#processor.spokenText();
+  readonly externalWaitStarted = (): void => this.#filler.webRequested(this.#now());
+  readonly markReturned = (name: string): void => this.#playout.markReturned(name);
 
   /** Nothing more of our speech will be heard; the dialogue learns what was. */
-  cut(): void {
-    if (this.sounding) this.#interrupt();
-  }
+  readonly cut = (): void => void (this.sounding && this.#interrupt());
 
   perform(effect: Exclude<SpeechEffect, { type: "end" }>): void {
     if (effect.type === "say") this.#processor.say(effect.text, effect);
@@ -98,10 +94,6 @@ export class TurnTaking {
     this.#idle.reset(this.#now());
     this.#dtmf.flush();
     this.#callerInput({ type: "heard", text });
-  }
-
-  markReturned(name: string): void {
-    this.#playout.markReturned(name);
   }
 
   /** To be called every FRAME_MS. */
@@ -134,12 +126,19 @@ export class TurnTaking {
     if (goodbye !== null) this.#processor.say(goodbye, { interruptible: false });
   }
 
-  /** The leg is closed. */
+  /** They are gone: what they said last is recognised; "": nothing. */
+  async lastTurn(clock: Clock): Promise<string> {
+    this.cut();
+    if (this.#ended || this.#beep.awaited) return "";
+    this.#dtmf.flush();
+    return this.#last.finish(clock, this.#processor, this.#host);
+  }
+
+  /** The leg is closed, and nothing more of them is to be judged. */
   close(): void {
     this.#dtmf.stop();
     this.#beep.stop();
     this.#processor.discardTurn();
-    this.cut();
     this.#processor.close();
   }
 
@@ -148,7 +147,8 @@ export class TurnTaking {
       turnEnded: (text, timing) => this.#turnEnded(text, timing),
       sttFailed: (code) => {
         this.#host.recordError(code);
-        if (!this.#ended && !this.#beep.awaited) this.#host.dispatch({ type: "stt_failed", code });
+        if (!this.#ended && !this.#beep.awaited)
+          this.#host.dispatch({ type: this.#last.takes("") ? "fault" : "stt_failed", code });
       },
       ttsFailed: (code) => {
         this.#host.recordError(code);
@@ -185,7 +185,7 @@ export class TurnTaking {
   }
 
   #turnEnded(text: string, timing: TurnTiming): void {
-    if (this.#ended || this.#beep.awaited) return;
+    if (this.#ended || this.#beep.awaited || this.#last.takes(text)) return;
     const verdict = this.#parts.bargeIn.turnEnded(text);
     if (verdict === "backchannel") {
       this.#processor.discardTurn();

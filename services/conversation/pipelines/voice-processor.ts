@@ -66,6 +66,8 @@ export interface VoiceProcessor {
   readonly first_token_ms: number | null;
   /** Falls silent: flushes the playout, drops what is not spoken yet, cancels the generation. `tell` is called in between with what was heard, and may start the next generation. */
   interrupt(tell: (spoken: string) => void): void;
+  /** They are gone: resolves once the turn under way is reported, has failed, or proved to be none. */
+  finishTurn(): Promise<void>;
   /** Discards what was heard of the present turn. */
   discardTurn(): void;
   /** Cancels the generation under way; what it has given to speech is still said. */

@@ -13,7 +13,7 @@ import {
   type Effect,
   type StopReason,
 } from "../dialogue/dialogue-state.ts";
-import { finalAnswer } from "../dialogue/final-answers.ts";
+import { finalAnswer } from "../dialogue/flow.ts";
 import { awaitsCallee, collectionOf, idleMs, isListening } from "../dialogue/flow.ts";
 import type { CallEvaluations } from "../evaluation/call-evaluations.ts";
 import type { PipelineHost, SpeechEffect, VoicePipeline } from "../pipelines/port.ts";
@@ -189,7 +189,7 @@ export class ConversationSession {
 
   signal(signal: SessionSignal): void {
     if (signal === "carrier_ended") this.#pipeline.lineEnded();
-    if (signal !== "machine" && signal !== "beep") this.#dispatch({ type: "stopped", reason: signal });
+    else if (signal !== "machine" && signal !== "beep") this.#dispatch({ type: "stopped", reason: signal });
     else if (this.#isReady || this.#doc.voicemail_action !== "leave_message") this.#loop.dispatch({ type: signal });
     else this.#early.push(signal);
   }

@@ -185,7 +185,7 @@ test("at most one generation is under way, and the mode says so", () => {
         const thoughts = effects.filter((e) => e.type === "think");
         expect(thoughts.length).toBeLessThanOrEqual(1);
         if (thoughts[0]) {
-          expect(after.mode).toBe("thinking");
+          expect(after.mode).toBe(thoughts[0].unheard ? "parting" : "thinking");
           expect(thoughts[0].turn).toBe(after.turn);
           expect(after.turn).toBeGreaterThan(before.turn);
         } else if (after.mode === "thinking") expect(before.mode).toBe("thinking");

@@ -1,7 +1,7 @@
 import { encodeSpeech } from "../../../local/speech/modem.ts";
 import { coughPcm } from "../../../local/speech/noises.ts";
 import { LAST_WORDS_MS } from "../../../services/conversation/pipelines/cascaded/last-words.ts";
-import { finalAnswer } from "../../../services/conversation/dialogue/final-answers.ts";
+import { finalAnswer } from "../../../services/conversation/dialogue/flow.ts";
 import { newDialogue } from "../../../services/conversation/dialogue/dialogue-state.ts";
 import type { ChatRequest } from "../../../services/conversation/providers/port.ts";
 import { call, testFlow } from "../../fixtures/flow-template.ts";

@@ -1,6 +1,6 @@
 import type { VoiceModel } from "../../audio/port.ts";
 import type { CascadeModels } from "../../providers/port.ts";
-import { LlmRunner } from "../llm-runner.ts";
+import { LlmRunner, type TokenSink } from "../llm-runner.ts";
 import type { ProcessorContext, VoiceProcessor } from "../voice-processor.ts";
 import { LastWords } from "./last-words.ts";
 import { SttInput } from "./stt-input.ts";
@@ -13,6 +13,9 @@ export interface CascadedProcessorOptions {
   /** The language model is asked before it is certain that the caller's turn is over. */
   preemptive: boolean;
 }
+
+/** Takes what nobody is to hear. */
+const NO_SINK: TokenSink = { push: () => undefined, end: () => undefined };
 
 const openTts = (
   { speech, speechIn }: Pick<CascadeModels, "speech" | "speechIn">,
@@ -32,6 +35,7 @@ const openStt = (
   { models, voices, preemptive }: CascadedProcessorOptions,
   { host, playout, format: { rate }, events, now }: ProcessorContext,
   llm: LlmRunner,
+  gone: AbortSignal,
 ): SttInput =>
   new SttInput({
     model: models.transcription,
@@ -46,7 +50,7 @@ const openStt = (
     events: {
       partialTranscript: events.partialTranscript,
       probableTurn: (text) => {
-        if (preemptive) llm.startPreemptive({ type: "heard", text });
+        if (preemptive && !gone.aborted) llm.startPreemptive({ type: "heard", text });
       },
       speechResumed: () => llm.cancelPreemptive(),
       turnEnded: events.turnEnded,
@@ -69,28 +73,44 @@ const openLastWords = ({ host, events, now }: ProcessorContext, stt: SttInput): 
 
 /** The parts, each told of the others' doings. */
 function openParts(o: CascadedProcessorOptions, context: ProcessorContext) {
+  const gone = new AbortController();
   const { host, now } = context;
   const tts = openTts(o.models, context);
   const llm = new LlmRunner({
     model: o.models.chat,
     host,
     now,
-    dispatch: (event) => lastWords.dispatch(event),
-    openSink: ({ interruptible }) => tts.open({ interruptible }),
+    // what is judged once they are gone waits for no more words of theirs
+    dispatch: (event) => (gone.signal.aborted ? host.dispatch(event) : lastWords.dispatch(event)),
+    openSink: ({ interruptible, unheard }) => (unheard ? NO_SINK : tts.open({ interruptible })),
   });
-  const stt = openStt(o, context, llm);
+  const stt = openStt(o, context, llm, gone.signal);
   const lastWords = openLastWords(context, stt);
-  return { tts, llm, stt, lastWords };
+  return {
+    tts,
+    llm,
+    stt,
+    lastWords,
+    cancelGeneration() {
+      lastWords.drop();
+      llm.cancelPreemptive();
+      llm.cancel();
+    },
+    discardTurn() {
+      llm.cancelPreemptive();
+      stt.discardTurn();
+    },
+    finishTurn() {
+      gone.abort();
+      llm.cancelPreemptive();
+      return stt.finishTurn();
+    },
+  };
 }
 
 /** STT, language model and TTS, overlapped. */
 export function cascadedProcessor(o: CascadedProcessorOptions, context: ProcessorContext): VoiceProcessor {
-  const { tts, llm, stt, lastWords } = openParts(o, context);
-  const cancelGeneration = (): void => {
-    lastWords.drop();
-    llm.cancelPreemptive();
-    llm.cancel();
-  };
+  const { tts, llm, stt, lastWords, cancelGeneration, discardTurn, finishTurn } = openParts(o, context);
 
   return {
     pushAudio(pcm) {
@@ -131,15 +151,13 @@ export function cascadedProcessor(o: CascadedProcessorOptions, context: Processo
       llm.interrupt(() => report(spoken));
       lastWords.drop();
     },
-    discardTurn() {
-      llm.cancelPreemptive();
-      stt.discardTurn();
-    },
+    finishTurn,
+    discardTurn,
     cancelGeneration,
     tick: () => lastWords.tick(),
     close() {
       cancelGeneration();
-      stt.discardTurn();
+      discardTurn();
       tts.drop();
     },
   };

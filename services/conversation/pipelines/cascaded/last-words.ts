@@ -1,5 +1,5 @@
 import type { DialogueEvent } from "../../dialogue/dialogue-state.ts";
-import type { Finality } from "../../dialogue/final-answers.ts";
+import type { Finality } from "../../dialogue/flow.ts";
 import type { VoiceActivity } from "../../audio/port.ts";
 
 /**

@@ -7,7 +7,7 @@ import { energyVad, type Vad } from "../../audio/vad.ts";
 import { turnWaitMs } from "../../audio/endpointing.ts";
 import { Bystander, type OurSpeech } from "../listening/bystander.ts";
 import { TurnBounds } from "./turn-bounds.ts";
-import type { TurnTiming } from "../voice-processor.ts";
+import type { ProcessorEvents } from "../voice-processor.ts";
 
 /** Audio kept from before a voice sets in: the beginning of a word is softer than its middle, and in noise a voice is noticed up to half a second late. */
 const PRE_ROLL_MS = 600;
@@ -17,21 +17,15 @@ const EARLY_TRANSCRIPTION_MS = 120;
 const MID_SPEECH_TRANSCRIPTION_MS = 700;
 /** Transcriptions of one turn before its end is certain: each costs a request. */
 const MAX_EARLY_TRANSCRIPTIONS = 4;
+/** A question that fails after so long has hung: the last sound is not asked for anew. */
+const HUNG_MS = 5000;
 
 /** Events of STT input. All milliseconds are of the caller's audio. */
-export interface SttEvents {
-  /** Words so far, while the caller still speaks or has just paused. */
-  partialTranscript(text: string): void;
+export interface SttEvents extends Pick<ProcessorEvents, "partialTranscript" | "turnEnded" | "noSpeech" | "sttFailed"> {
   /** The caller has paused after these words and may be done: `stale` once they go on. */
   probableTurn(text: string): void;
   /** The caller went on: the probable turn is void. */
   speechResumed(): void;
-  /** The turn is over. */
-  turnEnded(text: string, timing: TurnTiming): void;
-  /** There was sound, but no speech in it. */
-  noSpeech(): void;
-  /** The words can't be recognised: the STT model failed. */
-  sttFailed(code: string): void;
 }
 
 /** How STT input works. `expectsShort`: the answer may be as short as a word. `early`: transcribe before the end of the turn is certain. */
@@ -119,7 +113,7 @@ export class SttInput {
   /** Sound was heard that may turn out to be words soon, or words that may be the caller's. */
   get mayBeWords(): boolean {
     if (this.#turn === null || this.#bystander.certain) return false;
-    return this.#turn.bounds.fresh || this.#turn.bounds.hasWords;
+    return this.#turn.bounds.fresh || this.#turn.bounds.hasWords || this.#turn.transcribing;
   }
 
   /** Audio of the caller; gives the voice activity after it. */
@@ -143,8 +137,19 @@ export class SttInput {
   }
 
   /** Whoever spoke may have gone. */
-  forgetTalker(): void {
-    this.#vad.forgetTalker();
+  readonly forgetTalker = (): void => this.#vad.forgetTalker();
+
+  /** No more will be heard: the turn under way is over, and its words are asked for where they are not known. */
+  async finishTurn(): Promise<void> {
+    const turn = this.#turn;
+    if (turn === null || this.#bystander.doubted || this.#bystander.certain) return;
+    if (turn.text === null) await this.#transcribe(turn, true);
+    if (this.#turn !== turn) return;
+    const { lost, latest, stt_ms } = turn;
+    this.discardTurn();
+    if (lost !== null) this.#o.events.sttFailed(lost);
+    else if (latest !== "")
+      this.#o.events.turnEnded(latest, { eou_ms: 0, stt_ms, sound_ms: turn.bounds.sound_ms, end: "bound" });
   }
 
   /** Discards what was heard of the present turn. */
@@ -203,6 +208,12 @@ export class SttInput {
 
   #silenceContinues(turn: Turn, { silence_ms }: VoiceActivity): void {
     const { endpointing_ms } = this.#o.listening;
+    if (turn.failed !== null && silence_ms >= endpointing_ms) {
+      const code = turn.failed;
+      this.discardTurn();
+      this.#o.events.sttFailed(code);
+      return;
+    }
     const early = this.#o.early && turn.transcriptions < MAX_EARLY_TRANSCRIPTIONS;
     if (
       turn.transcribedVersion !== turn.version &&
@@ -210,25 +221,14 @@ export class SttInput {
       silence_ms >= (early ? EARLY_TRANSCRIPTION_MS : endpointing_ms)
     )
       void this.#transcribe(turn, true);
-    if (turn.failed !== null && silence_ms >= endpointing_ms) {
-      const code = turn.failed;
-      this.discardTurn();
-      this.#o.events.sttFailed(code);
-      return;
-    }
     const wait_ms = turn.bounds.long ? endpointing_ms : turn.wait_ms;
     if (turn.text === null || silence_ms < wait_ms || this.#bystander.doubted) return;
-    const { text, stt_ms, doubted, bounds } = turn;
+    const { text, stt_ms, doubted } = turn;
+    const sound_ms = turn.bounds.sound_ms - silence_ms;
     this.discardTurn();
     this.#vad.judged(text !== "" && !doubted);
     if (text === "") this.#o.events.noSpeech();
-    else
-      this.#o.events.turnEnded(text, {
-        eou_ms: Math.round(silence_ms),
-        stt_ms,
-        sound_ms: bounds.sound_ms - silence_ms,
-        end: "silence",
-      });
+    else this.#o.events.turnEnded(text, { eou_ms: Math.round(silence_ms), stt_ms, sound_ms, end: "silence" });
   }
 
   /** Sound that does not pause has reached a bound: the turn is over, and the sound that follows is another. */
@@ -265,7 +265,7 @@ export class SttInput {
     } catch (error) {
       if (turn.abort.signal.aborted) return;
       turn.lost = error instanceof ModelError ? error.code : "MODEL_ERROR";
-      if (turn.version === version) turn.failed = turn.lost;
+      if (turn.version === version || this.#o.now() - asked >= HUNG_MS) turn.failed = turn.lost;
     } finally {
       turn.transcribing = false;
     }

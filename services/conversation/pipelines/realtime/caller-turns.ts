@@ -54,6 +54,10 @@ export class CallerTurns {
   #known: Known | null = null;
   /** Items of the turn that is being reported. */
   #telling: string[] = [];
+  /** Set once no more will be heard. */
+  #finished: (() => void) | null = null;
+  /** The server has not reported the end of speech that went on at the end. */
+  #awaitsCommit = false;
   #silence_ms = Infinity;
   #lastSilence_ms = 0;
 
@@ -77,6 +81,7 @@ export class CallerTurns {
   }
 
   committed(item_id: string): void {
+    this.#awaitsCommit = false;
     this.#pending.push({ item_id, at: this.#o.now(), text: "" });
     this.#lastSilence_ms = Number.isFinite(this.#silence_ms) ? this.#silence_ms : 0;
   }
@@ -130,6 +135,15 @@ export class CallerTurns {
     this.#release();
   }
 
+  /** No more will be heard: resolves once what was heard is reported, or has failed. `speaks`: the server has not reported the end of their speech. */
+  finish(speaks: boolean): Promise<void> {
+    const finished = Promise.withResolvers<void>();
+    this.#awaitsCommit = speaks;
+    this.#finished = finished.resolve;
+    this.#release();
+    return finished.promise;
+  }
+
   /** Discards what was heard and not reported, and the turn that is being reported. */
   discard(): void {
     const items = [...this.#telling, ...(this.#known?.items ?? []), ...this.#pending.map((p) => p.item_id)];
@@ -152,11 +166,16 @@ export class CallerTurns {
   /** Reports the known words once the silence after them is long enough for their endpointing. */
   #release(): void {
     const known = this.#known;
+    if (known === null && this.#pending.length === 0 && !this.#awaitsCommit) this.#finished?.();
     if (known === null || this.#pending.length > 0) return;
     const now = this.#o.now();
     const held = now - known.known_at;
     const speaks = this.#silence_ms === 0;
-    if (this.#silence_ms < known.wait_ms && held < (speaks ? MAX_SPEAKING_HOLD_MS : this.#o.listening.max_wait_ms))
+    if (
+      this.#finished === null &&
+      this.#silence_ms < known.wait_ms &&
+      held < (speaks ? MAX_SPEAKING_HOLD_MS : this.#o.listening.max_wait_ms)
+    )
       return;
     this.#known = null;
     this.#telling = known.items;
@@ -167,5 +186,6 @@ export class CallerTurns {
       end: "silence",
     });
     this.#telling = [];
+    this.#finished?.();
   }
 }

@@ -23,6 +23,8 @@ import { wireAudio, type WireAudio } from "../../providers/realtime/wire-audio.t
 const MAX_SERVER_ERRORS = 20;
 /** Sound may be words for so long until the server says that it is none, ms. */
 const FRESH_MS = 3000;
+/** Silence after which the server has ended a turn: 600 ms of frames. */
+const END_SILENCE_FRAMES = 30;
 /** A frame of silence that initialises the detector. */
 const FRAMES_PER_SECOND = 50;
 
@@ -143,6 +145,17 @@ class RealtimeProcessor implements VoiceProcessor {
 
   interrupt(report: (spoken: string) => void): void {
     this.#output.interrupt(report);
+  }
+
+  /** The server hears the silence that ends their turn. */
+  finishTurn(): Promise<void> {
+    const { speaking } = this.#activity;
+    if (this.#closed || !(speaking || this.#turns.hasPendingSpeech)) return Promise.resolve();
+    const finished = this.#turns.finish(speaking);
+    const frame = new Int16Array(this.#context.format.rate / FRAMES_PER_SECOND);
+    for (let frames = 0; frames < END_SILENCE_FRAMES; frames++) this.pushAudio(frame, null);
+    this.#activity = { ...this.#activity, speaking: false };
+    return finished;
   }
 
   discardTurn(): void {

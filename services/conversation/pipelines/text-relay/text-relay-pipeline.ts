@@ -3,6 +3,7 @@ import type { MediaEnd } from "../../../../shared/hangup-source.ts";
 import { MS_PER_SECOND, type Clock } from "../../../../shared/time/clock.ts";
 import { speechMs } from "../../audio/speech-duration.ts";
 import type { ChatModel } from "../../providers/port.ts";
+import { LastJudgement } from "../last-turn.ts";
 import { startTimer } from "../../../../shared/time/timer.ts";
 import type { TextLeg } from "../../transport/port.ts";
 import { beepWait, MAX_BEEP_SECONDS, type BeepWait } from "../beep-wait.ts";
@@ -42,11 +43,17 @@ class TextRelayPipeline implements VoicePipeline {
   #stopIdle: () => void = () => undefined;
   #beepWait: BeepWait | null = null;
   #ended = false;
+  /** Words of theirs that the carrier has not called final. */
+  #unfinished = "";
+  #closedByNow = false;
+  #departed = false;
+  readonly #judgement: LastJudgement;
 
   constructor(leg: TextLeg, host: PipelineHost, model: ChatModel, clock: Clock) {
     this.#leg = leg;
     this.#host = host;
     this.#clock = clock;
+    this.#judgement = new LastJudgement(clock, host);
     this.#speech = new RelaySpeech(leg, host, clock);
     this.#dtmf = dtmfCollector(clock, (digits) => this.#then(() => host.dispatch({ type: "dtmf", digits })));
     this.#llm = new LlmRunner({
@@ -82,6 +89,7 @@ class TextRelayPipeline implements VoicePipeline {
 
   perform(effect: SpeechEffect): void {
     if (this.#ended) return;
+    if (effect.type === "think" && effect.unheard) this.#judgement.begin();
     if (effect.type === "say") this.#speech.say(effect.text, effect.interruptible);
     else if (effect.type === "think") this.#llm.generate(effect);
     else if (effect.type === "keys") this.#sendDtmf(effect.digits);
@@ -99,7 +107,7 @@ class TextRelayPipeline implements VoicePipeline {
   }
 
   lineEnded(): void {
-    this.#speech.cutOff();
+    this.#depart("carrier_ended");
   }
 
   async #playedOut(most_ms: number): Promise<void> {
@@ -147,6 +155,7 @@ class TextRelayPipeline implements VoicePipeline {
   #prompted(text: string, final: boolean): void {
     this.#beepWait?.speechChanged(!final);
     this.#speech.alive();
+    this.#unfinished = final ? "" : text;
     this.#then(() => {
       if (!final) return;
       this.#speech.heardAll();
@@ -165,18 +174,32 @@ class TextRelayPipeline implements VoicePipeline {
   #closed(how: MediaEnd = "closed"): void {
     const { isFaulty } = this.#speech;
     this.#speech.cutOff();
-    this.#llm.cancel();
-    this.#dtmf.stop();
-    this.#beepWait?.stop();
+    this.#closedByNow = true;
     this.#stopIdle();
-    this.#gone.abort();
     if (isFaulty) this.#host.dispatch({ type: "stopped", reason: "media_failed", detail: COMPLAINT });
     if (this.#leg.giveFloor && this.#ended) this.#host.dispatch({ type: "played_out" });
-    this.#host.dispatch({ type: "stopped", reason: how === "broken" ? "line_lost" : "hung_up" });
+    this.#depart(how === "broken" ? "line_lost" : "hung_up");
+    void this.#judgement.over().then(() => this.#gone.abort());
+  }
+
+  /** They are gone, with what they said last. */
+  #depart(reason: "carrier_ended" | "line_lost" | "hung_up"): void {
+    const words = this.#unfinished;
+    this.#unfinished = "";
+    if (!this.#departed) {
+      this.#departed = true;
+      this.#speech.cutOff();
+      this.#llm.cancel();
+      if (!this.#ended) this.#dtmf.flush();
+      this.#dtmf.stop();
+      this.#beepWait?.stop();
+    }
+    this.#host.dispatch({ type: "stopped", reason, ...(words === "" ? {} : { words }) });
   }
 
   async #end({ goodbye, at_once, transferred }: Extract<SpeechEffect, { type: "end" }>): Promise<void> {
     this.#ended = true;
+    this.#judgement.end();
     this.#llm.cancel();
     this.#dtmf.stop();
     this.#beepWait?.stop();
@@ -194,7 +217,7 @@ class TextRelayPipeline implements VoicePipeline {
   /** Measures the caller's silence anew, from the end of our speech; a leg that is given the floor measures it by itself. */
   #watchIdle(speaking_ms = 0): void {
     this.#stopIdle();
-    if (this.#ended || this.#llm.busy || this.#gone.signal.aborted || !this.#host.listening()) return;
+    if (this.#ended || this.#llm.busy || this.#closedByNow || !this.#host.listening()) return;
     const { idle_ms } = this.#host;
     if (this.#leg.giveFloor) this.#leg.giveFloor({ idle_ms, keys_only: this.#host.dtmfCollection() !== null });
     else

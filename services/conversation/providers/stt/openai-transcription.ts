@@ -13,6 +13,8 @@ import { stepTimeout, unlessAborted } from "../step-timeout.ts";
 
 /** Longest wait for the text of a speech segment, ms. */
 export const TRANSCRIPTION_TIMEOUT_MS = 5000;
+/** The same of the first try: whoever has spoken waits for it in silence. */
+export const FIRST_TRY_TIMEOUT_MS = 3000;
 const MAX_REQUESTS_AT_ONCE = 64;
 
 /** A stretch of speech to be transcribed. */
@@ -54,6 +56,7 @@ async function askOnce(
   clock: Clock,
   segment: SpeechSegment,
   signal: AbortSignal,
+  timeout_ms: number,
 ): Promise<string> {
   const timeout = stepTimeout(clock, signal, "the transcription model");
   const language = languageOf(segment.language);
@@ -69,7 +72,7 @@ async function askOnce(
       },
       { signal: timeout.signal },
     );
-    const answer: unknown = await timeout.wait(ask, TRANSCRIPTION_TIMEOUT_MS);
+    const answer: unknown = await timeout.wait(ask, timeout_ms);
     const words = wordsIn(answer);
     if (words === null)
       throw new ModelError("MODEL_REFUSED", `the transcription model answers no text; check ${address.check}`, false);
@@ -89,17 +92,19 @@ export function openAiTranscriber(
   clock: Clock,
   { limit = processLimit, onFailover }: { limit?: LimitFunction; onFailover?: FailoverListener } = {},
 ): Transcriber {
-  const endpointAt = (address: ModelAddress): Transcriber => {
+  const endpointAt = (address: ModelAddress) => {
     const connect = openAiClient(address);
-    return (segment, signal) => askOnce(connect, address, clock, segment, signal);
+    return (segment: SpeechSegment, signal: AbortSignal, timeout_ms: number): Promise<string> =>
+      askOnce(connect, address, clock, segment, signal, timeout_ms);
   };
   const order = failover(endpointAt(first), second && endpointAt(second), clock, onFailover);
   return (segment, signal) => {
     const ask = async (): Promise<string> => {
       if (signal.aborted) throw abortedError();
+      let tries = 0;
       return askInOrder(
         order,
-        (endpoint) => endpoint(segment, signal),
+        (endpoint) => endpoint(segment, signal, tries++ === 0 ? FIRST_TRY_TIMEOUT_MS : TRANSCRIPTION_TIMEOUT_MS),
         () => signal.aborted,
       );
     };
