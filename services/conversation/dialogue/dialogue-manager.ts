@@ -13,6 +13,7 @@ import {
   enterNode,
   endConversation,
   listen,
+  modelGaveNothing,
   noteError,
   say,
   think,
@@ -23,7 +24,6 @@ import { part, whileParting } from "./after-hang-up.ts";
 import { phrasesFor } from "../../../shared/phrases.ts";
 import { dtmfInput, rememberSecret, speechInput } from "./secret-entries.ts";
 import {
-  MAX_MODEL_FAILURES,
   MAX_UNUSABLE_ANSWERS,
   MAX_REPROMPTS,
   type Effect,
@@ -102,14 +102,12 @@ function interrupted(flow: Flow, before: DialogueState, spoken: string, said: st
   return open ? listen(flow, open) : endConversation(silenced, "agent", { at_once: true });
 }
 
-/** Unusable output: retried at most twice, then the conversation goes on without it. */
+/** Unusable output: asked for again once, then it counts like none. */
 const retryGeneration = (flow: Flow, s: DialogueState): Step =>
-  s.unusable_answers > MAX_UNUSABLE_ANSWERS
-    ? continueWithoutModel(flow, { ...s, unusable_answers: 0 })
-    : think(flow, s);
+  s.unusable_answers > MAX_UNUSABLE_ANSWERS ? modelGaveNothing(flow, s) : think(flow, s);
 
 function modelAnswered(flow: Flow, before: DialogueState, text: string, calls: readonly ModelCall[]): Step {
-  const s: DialogueState = { ...before, model_failures: 0 };
+  const s = before;
   const speech = speakable(text);
   if (s.closing !== "no")
     return speech === "" ? continueWithoutModel(flow, s) : endConversation(addSpoken(s, speech), "agent");
@@ -129,14 +127,9 @@ function modelAnswered(flow: Flow, before: DialogueState, text: string, calls: r
   return andThen({ state, effects }, (again) => retryGeneration(flow, again));
 }
 
-/** The model produced nothing: an apology the first time, a goodbye the second time. */
+/** The model has failed. */
 function modelFailed(flow: Flow, before: DialogueState, code: string, said: string): Step {
-  const noted = noteError(addSpoken({ ...before, model_failures: before.model_failures + 1 }, said), code);
-  return andThen(noted, (s) =>
-    s.closing === "no" && s.model_failures > MAX_MODEL_FAILURES
-      ? endConversation(s, "error", { goodbye: phrasesFor(flow.language).trouble })
-      : continueWithoutModel(flow, s),
-  );
+  return andThen(noteError(addSpoken(before, said), code), (s) => modelGaveNothing(flow, s));
 }
 
 /** They said something that nobody knows. */

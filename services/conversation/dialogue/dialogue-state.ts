@@ -82,7 +82,9 @@ export interface DialogueState {
   readonly chain: number;
   /** Unusable model answers since the customer last spoke. */
   readonly unusable_answers: number;
-  /** Generations in a row without output. */
+  /** Web requests so far, by the function. */
+  readonly requests: Readonly<Record<string, number>>;
+  /** Turns in a row to which the model had nothing that could be used. */
   readonly model_failures: number;
   readonly reprompts: number;
   /** What the customer said before it could be processed. */
@@ -226,8 +228,10 @@ export const MAX_PENDING = 20;
 export const MAX_SECRET_ENTRIES = 50;
 /** Function calls and transitions in a row without input from the customer. */
 export const MAX_CHAIN = 8;
-/** Times the model gets its unusable output back before the conversation goes on without it. */
-export const MAX_UNUSABLE_ANSWERS = 2;
+/** Times the model is asked again after output that can't be used; then it counts as one that has failed. */
+export const MAX_UNUSABLE_ANSWERS = 1;
+/** Web requests of one function in a conversation, where the template says nothing. */
+export const MAX_REQUESTS = 5;
 /** Generations in a row that may fail; the next failure ends the conversation. */
 export const MAX_MODEL_FAILURES = 1;
 /** Times a silent customer is asked before the goodbye. */
@@ -248,6 +252,7 @@ export const newDialogue = (
   turn: 0,
   chain: 0,
   unusable_answers: 0,
+  requests: {},
   model_failures: 0,
   reprompts: 0,
   pending: [],

@@ -8,6 +8,7 @@ import { maskConsumed, setVariables } from "./secret-entries.ts";
 import {
   MAX_CHAIN,
   MAX_ERRORS,
+  MAX_MODEL_FAILURES,
   MAX_TRAVERSAL,
   type DialogueEvent,
   type Step,
@@ -128,9 +129,17 @@ export function afterEnd(s: DialogueState, event: DialogueEvent): DialogueState 
 }
 
 /** Waits for the customer, or processes what they said meanwhile. */
-export function listen(flow: Flow, s: DialogueState): Step {
+export function listen(flow: Flow, s: DialogueState, model_failures = 0): Step {
   if (s.pending.length > 0) return think(flow, { ...s, chain: 0, unusable_answers: 0 });
-  return none({ ...s, mode: "listening", awaiting: null });
+  return none({ ...s, mode: "listening", awaiting: null, model_failures });
+}
+
+/** The model had nothing that can be used: an apology the first time, a goodbye the second time in a row. */
+export function modelGaveNothing(flow: Flow, before: DialogueState): Step {
+  const s = { ...before, model_failures: before.model_failures + 1, unusable_answers: 0, chain: 0 };
+  return s.closing === "no" && s.model_failures > MAX_MODEL_FAILURES
+    ? endConversation(s, "error", { goodbye: phrasesFor(flow.language).trouble })
+    : continueWithoutModel(flow, s);
 }
 
 /** Goes on without the model: asks the customer to repeat, or says goodbye when the conversation was closing. */
@@ -141,7 +150,7 @@ export function continueWithoutModel(flow: Flow, s: DialogueState): Step {
     return endConversation({ ...s, promised: null }, s.promised === null ? "agent" : "error", {
       goodbye: phrases.goodbye,
     });
-  return andThen(say(flow, s, phrases.say_again), (asked) => listen(flow, asked));
+  return andThen(say(flow, s, phrases.say_again), (asked) => listen(flow, asked, asked.model_failures));
 }
 
 /** Asks the model what to say or do next; too many function calls in a row end in a question to the customer. */
@@ -183,7 +192,7 @@ export function followTransition(flow: Flow, s: DialogueState, to: string): Step
 }
 
 const breakChain = (flow: Flow, s: DialogueState, code: string): Step =>
-  andThen(noteError(s, code), (noted) => continueWithoutModel(flow, { ...noted, chain: 0 }));
+  andThen(noteError(s, code), (noted) => modelGaveNothing(flow, noted));
 
 function runAction(flow: Flow, s: DialogueState, action: NodeAction, at: "on_enter" | "on_exit"): DialogueState {
   switch (action.type) {

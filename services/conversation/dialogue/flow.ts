@@ -49,6 +49,7 @@ export const BUILT_IN_DO_NOT_CALL: FlowFunction = {
   name: DO_NOT_CALL,
   description:
     "Use this when they ask you to stop calling, not to call again, to be taken off the list or to unsubscribe. Not when they only decline, are busy or want another time.",
+  parameters: { additionalProperties: false },
   outcome: DO_NOT_CALL,
   action: "end_call",
 };

@@ -13,7 +13,7 @@ import {
   think,
 } from "./dialogue-steps.ts";
 import { setVariables } from "./secret-entries.ts";
-import { MAX_TURN_CHARS, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
+import { MAX_REQUESTS, MAX_TURN_CHARS, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
 import { decide, decideByTurn, playedOut } from "./promises.ts";
 import { applyTransitions } from "./transitions.ts";
 import { isRecord, isTooDeep, MAX_JSON_DEPTH } from "../../../shared/json.ts";
@@ -68,8 +68,13 @@ const stays = (state: DialogueState, effects: Step["effects"] = []): FunctionRes
 const leaves = (step: Step): FunctionResult => ({ step, stays: false });
 
 /** Reports to the model that its call is invalid; `detail` says why where the template or payload is at fault. */
-function refuse(s: DialogueState, id: string, error: string, detail?: string): FunctionResult {
-  const noted = noteError(s, "BAD_CALL", detail);
+function refuse(
+  s: DialogueState,
+  id: string,
+  error: string,
+  { code = "BAD_CALL", detail }: { code?: string; detail?: string } = {},
+): FunctionResult {
+  const noted = noteError(s, code, detail);
   return stays(addResult({ ...noted.state, unusable_answers: s.unusable_answers + 1 }, id, { error }), noted.effects);
 }
 
@@ -110,10 +115,14 @@ function requestWeb(
   called: FlowFunction,
   http: NonNullable<FlowFunction["http"]>,
 ): FunctionResult {
+  const asked = s.requests[called.name] ?? 0;
+  if (asked >= MAX_REQUESTS)
+    return refuse(s, id, "this function has been called as often as it may be", { code: "TOO_MANY_REQUESTS" });
   const sources = [s.extracted, s.payload];
   const url = renderedAddress(http.url, sources);
   if (url === null) return refuse(s, id, "the request is not possible: a part of its address is . or ..");
-  return waits(s, "fetching", called, {
+  const counted = { ...s, requests: { ...s.requests, [called.name]: asked + 1 } };
+  return waits(counted, "fetching", called, {
     type: "http",
     call_id: id,
     method: http.method,
@@ -127,7 +136,9 @@ function transferCall(s: DialogueState, id: string, called: FlowFunction): Funct
   const text = render(called.transfer_to ?? "", [s.payload]).trim();
   const read = readNumber(text);
   if ("issue" in read)
-    return refuse(s, id, "the transfer is not possible: its number is not set up", `transfer_to ${read.issue}`);
+    return refuse(s, id, "the transfer is not possible: its number is not set up", {
+      detail: `transfer_to ${read.issue}`,
+    });
   const to = read.e164;
   return waits(s, "transferring", called, {
     type: "transfer",
@@ -161,6 +172,13 @@ export const callsToCheck = (flow: Flow, node: string, calls: readonly ModelCall
     return called && typeof args !== "string" && flow.check(called, args) === null ? [{ call, called, args }] : [];
   });
 
+/** What is wrong with the arguments of a call. The built-in function takes none, and can't be taken back by whoever it lists. */
+function faultsOf(flow: Flow, called: FlowFunction, call: ModelCall, args: Arguments): readonly string[] {
+  if (called === BUILT_IN_DO_NOT_CALL)
+    return Object.keys(args).map((name) => `${name} is not an argument: there are none`);
+  return call.faults ?? flow.check(called, args) ?? [UNCHECKED];
+}
+
 /** Executes one function call of the model's answer. `text` is the answer's text, already spoken. */
 export function callFunction(flow: Flow, before: DialogueState, call: ModelCall, text: string): FunctionResult {
   const called = functionsIn(flow, before.node).find((f) => f.name === call.name);
@@ -183,7 +201,7 @@ export function callFunction(flow: Flow, before: DialogueState, call: ModelCall,
       }`,
     );
   if (typeof args === "string") return refuse(s, call.id, args);
-  const faults = call.faults ?? flow.check(called, args) ?? [UNCHECKED];
+  const faults = faultsOf(flow, called, call, args);
   if (faults.length > 0) return refuse(s, call.id, faults.join("; "));
   const set = takeArguments(flow, s, called, args);
   if (called === BUILT_IN_DO_NOT_CALL) return leaves(endByWish(flow, addResult(s, call.id, { ok: true })));
@@ -197,8 +215,8 @@ export function callFunction(flow: Flow, before: DialogueState, call: ModelCall,
 export function callAfterHangUp(flow: Flow, s: DialogueState, call: ModelCall): DialogueState {
   const called = functionsIn(flow, s.node).find((f) => f.name === call.name);
   const args = readArguments(call.arguments);
-  const faults = called && typeof args !== "string" ? (call.faults ?? flow.check(called, args) ?? [UNCHECKED]) : [""];
-  if (!called || typeof args === "string" || faults.length > 0) return noteError(s, "BAD_CALL").state;
+  if (!called || typeof args === "string" || faultsOf(flow, called, call, args).length > 0)
+    return noteError(s, "BAD_CALL").state;
   if (isWish(called)) return { ...s, decided: s.decided ?? called.outcome ?? DO_NOT_CALL, do_not_call: true };
   const set = takeArguments(flow, s, called, args);
   return called.action === "http" || called.action === "transfer" ? set : decideByTurn(set, called.outcome);

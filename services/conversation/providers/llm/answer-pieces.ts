@@ -1,5 +1,6 @@
 import { isRecord, recordIn, textOf } from "../../../../shared/json.ts";
 import { withoutThoughts } from "../../../../shared/speakable/speakable-text.ts";
+import { withoutTextCalls } from "./text-calls.ts";
 import { ModelError, type AnswerCut, type ChatPiece } from "../port.ts";
 
 /** A streamed chunk as far as it is read: `chat.completion.chunk` of OpenAI's API reference, without what other servers leave out. */
@@ -28,7 +29,10 @@ function callPieces(): (part: unknown) => ChatPiece | null {
   return (part) => {
     if (!isRecord(part)) return null;
     const told = isRecord(part["function"]) ? part["function"] : {};
-    const piece = { id: textOf(part["id"]), name: textOf(told["name"]), arguments: textOf(told["arguments"]) };
+    const args = told["arguments"];
+    // Ollama's native shape, which proxies pass on: an object in place of its text
+    const written = isRecord(args) ? JSON.stringify(args) : textOf(args);
+    const piece = { id: textOf(part["id"]), name: textOf(told["name"]), arguments: written };
     const wire = typeof part["index"] === "number" ? part["index"] : -1;
     const slot = slots.get(wire) ?? -1;
     const known = calls[slot];
@@ -54,10 +58,15 @@ const cutPieces = (finish_reason: string | null | undefined): ChatPiece[] => {
   return code === undefined ? [] : [{ type: "cut", code }];
 };
 
-/** Reads the chunks of one answer, whatever server streams it. Throws MODEL_ERROR for the error that a server sends in place of a chunk. */
-export function answerPieces(): { read(chunk: StreamedChunk): ChatPiece[]; end(): ChatPiece[] } {
-  const answer = withoutThoughts();
+/** Reads the chunks of one answer, whatever server streams it; a call of one of these functions may come as text. Throws MODEL_ERROR for the error that a server sends in place of a chunk. */
+export function answerPieces(functions: readonly string[] = []): {
+  read(chunk: StreamedChunk): ChatPiece[];
+  end(): ChatPiece[];
+} {
+  const thought = withoutThoughts();
   const callOf = callPieces();
+  const written = withoutTextCalls(functions);
+  let called = false;
   const textPieces = (text: string): ChatPiece[] => (text === "" ? [] : [{ type: "text", text }]);
   return {
     read({ object, choices, usage }) {
@@ -65,8 +74,9 @@ export function answerPieces(): { read(chunk: StreamedChunk): ChatPiece[]; end()
       if (object === "error") throw new ModelError("MODEL_ERROR", "the model's answer broke off with an error", true);
       const delta = choices?.[0]?.delta;
       const parts: readonly unknown[] = Array.isArray(delta?.tool_calls) ? delta.tool_calls : [];
+      called ||= parts.length > 0;
       return [
-        ...textPieces(answer.push(answerText(delta?.content))),
+        ...textPieces(written.push(thought.push(answerText(delta?.content)))),
         ...parts.map(callOf).filter((piece) => piece !== null),
         ...cutPieces(choices?.[0]?.finish_reason),
         ...(usage
@@ -74,6 +84,12 @@ export function answerPieces(): { read(chunk: StreamedChunk): ChatPiece[]; end()
           : []),
       ];
     },
-    end: () => textPieces(answer.end()),
+    end() {
+      const rest = textPieces(written.push(thought.end()));
+      const { text, calls } = written.end();
+      // a server that has read the call itself may send its text as well
+      const pieces = called ? [] : calls.map((call, index): ChatPiece => ({ type: "call", index, id: "", ...call }));
+      return [...rest, ...textPieces(text), ...pieces];
+    },
   };
 }

@@ -4,7 +4,7 @@ import type { ModelAddress } from "../addresses.ts";
 import { openAiClient } from "../openai-client.ts";
 import { modelErrorOf } from "../model-errors.ts";
 import type { ChatPiece, ChatRequest, ChatStream } from "../port.ts";
-import { answerPieces } from "./answer-pieces.ts";
+import { answerPieces, type StreamedChunk } from "./answer-pieces.ts";
 import { isRecord, textOf } from "../../../../shared/json.ts";
 
 /** Where the model is asked. */
@@ -42,6 +42,23 @@ const questionOf = (model: string, { tools, messages }: ChatRequest, usage: bool
   messages: messages.map(toOpenAi),
 });
 
+/** Whether a server answers in one piece, although it was asked for a stream. */
+const isWhole = (response: Response): boolean =>
+  /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
+
+/** Such an answer as one chunk. */
+function wholeAnswer(body: unknown): StreamedChunk {
+  const choices = isRecord(body) && Array.isArray(body["choices"]) ? body["choices"] : [];
+  const [choice]: readonly unknown[] = choices;
+  if (!isRecord(choice) || !isRecord(choice["message"])) return { object: "error" };
+  const usage = isRecord(body) && isRecord(body["usage"]) ? body["usage"] : {};
+  const count = (value: unknown): number => (typeof value === "number" ? value : 0);
+  return {
+    choices: [{ delta: choice["message"], finish_reason: textOf(choice["finish_reason"]) }],
+    usage: { prompt_tokens: count(usage["prompt_tokens"]), completion_tokens: count(usage["completion_tokens"]) },
+  };
+}
+
 /** Streams chat completions. Of two questions in one node the first is a beginning of the second, byte for byte: functions, role and task come first. */
 export function openAiChat(address: ChatAddress): ChatStream {
   const connect = openAiClient(address);
@@ -51,16 +68,17 @@ export function openAiChat(address: ChatAddress): ChatStream {
   return async function* stream(request, signal): AsyncGenerator<ChatPiece> {
     const ask = async () => {
       const openai = await connect();
-      return openai.chat.completions.create(questionOf(address.model, request, asksUsage), { signal });
+      return openai.chat.completions.create(questionOf(address.model, request, asksUsage), { signal }).withResponse();
     };
-    const pieces = answerPieces();
+    const pieces = answerPieces(request.tools.map((tool) => tool.function.name));
     try {
-      const chunks = await ask().catch((error: unknown) => {
+      const { data, response } = await ask().catch((error: unknown) => {
         if (!asksUsage || !refusesOptions(error)) throw error;
         asksUsage = false;
         return ask();
       });
-      for await (const chunk of chunks) yield* pieces.read(chunk);
+      if (isWhole(response)) yield* pieces.read(wholeAnswer(await response.json()));
+      else for await (const chunk of data) yield* pieces.read(chunk);
       yield* pieces.end();
     } catch (error) {
       throw modelErrorOf(error, address.check ?? CHECK);

@@ -200,7 +200,7 @@ function responseEvent(event: Record<string, unknown>): RealtimeEvent | null {
         response_id,
         call_id: textOf(item["call_id"]),
         name: textOf(item["name"]),
-        arguments: textOf(item["arguments"]),
+        arguments: isRecord(item["arguments"]) ? JSON.stringify(item["arguments"]) : textOf(item["arguments"]),
       };
     }
     case "response.done": {

@@ -1,0 +1,97 @@
+import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
+import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
+import { answer, call, heard, play, started, testFlow } from "../../fixtures/flow-template.ts";
+
+const flow = testFlow();
+const OPENED: Parameters<typeof play>[1] = [started, answer("Ada, do you confirm order A-17?")];
+const codes = (script: Parameters<typeof play>[1]) =>
+  conversationFacts(play(flow, script).state).errors.map(({ code }) => code);
+
+describe("answers that can't be used", () => {
+  const kinds: [string, ReturnType<typeof answer>, string][] = [
+    ["are empty", answer(""), "EMPTY_ANSWER"],
+    ["have no word", answer("..."), "EMPTY_ANSWER"],
+    ["have broken arguments", answer("", [call("confirm", "{oops")]), "BAD_CALL"],
+    ["have arguments that are no object", answer("", [call("confirm", "[1]")]), "BAD_CALL"],
+    ["call what does not exist", answer("", [call("unreadable_call")]), "BAD_CALL"],
+  ];
+  test.each(kinds)(
+    "that %s: asked again once, then an apology, and at the second time in a row the end",
+    (_what, bad, code) => {
+      const turn = [heard("Hm."), bad, bad];
+      const once = play(flow, [...OPENED, ...turn]);
+      expect(once.last).toMatchObject([{ type: "note_error" }, { type: "say" }]);
+      const twice = play(flow, [...OPENED, ...turn, ...turn]);
+      expect(twice.state).toMatchObject({ mode: "ended", ended_by: "error" });
+      expect(twice.last.at(-1)).toMatchObject({ type: "end", goodbye: expect.stringContaining("went wrong") });
+      expect(codes([...OPENED, ...turn, ...turn])).toEqual([code, code, code, code]);
+    },
+  );
+  test("in a loop of calls, turn after turn, the call ends too", () => {
+    const loop = [heard("Hm."), ...Array.from({ length: 10 }, () => answer("", [call("maybe")]))];
+    expect(play(flow, [...OPENED, ...loop]).state.mode).toBe("listening");
+    expect(play(flow, [...OPENED, ...loop, ...loop]).state).toMatchObject({ mode: "ended", ended_by: "error" });
+    expect(codes([...OPENED, ...loop, ...loop]).filter((code) => code === "TOO_MANY_CALLS")).toHaveLength(2);
+  });
+  test("an answer that is heard in between begins the count anew", () => {
+    const turn = [heard("Hm."), answer(""), answer("")];
+    const { state } = play(flow, [...OPENED, ...turn, heard("Hm?"), answer("I see."), ...turn]);
+    expect(state.mode).toBe("listening");
+  });
+});
+
+test("a function asks its server five times in a conversation, and is refused then", () => {
+  const stocked = testFlow({
+    nodes: flow.nodes.get("ask")
+      ? [
+          {
+            name: "ask",
+            prompt: "Ask.",
+            functions: [
+              {
+                name: "stock",
+                description: "d",
+                action: "http",
+                http: { method: "POST", url: "https://shop.example/stock" },
+              },
+              { name: "leave", description: "d", action: "end_call" },
+            ],
+          },
+        ]
+      : [],
+    global_functions: [],
+  });
+  let { state } = play(stocked, [started, answer("Well?")]);
+  let requests = 0;
+  for (let turn = 0; turn < 8; turn++) {
+    for (const event of [heard("Again."), answer("", [call("stock")])]) {
+      const made = step(stocked, state, typeof event === "function" ? event(state) : event);
+      state = made.state;
+      requests += made.effects.filter(({ type }) => type === "http").length;
+    }
+    const done = { type: "http_done", call_id: "c_stock", ok: true, result: "7" } as const;
+    if (state.mode === "fetching") ({ state } = step(stocked, state, done));
+    const said = answer("Seven.");
+    if (state.mode === "thinking") ({ state } = step(stocked, state, typeof said === "function" ? said(state) : said));
+  }
+  expect(requests).toBe(5);
+  expect(state.errors.map(({ code }) => code)).toContain("TOO_MANY_REQUESTS");
+});
+
+describe("the built-in do_not_call", () => {
+  const wishes = (given?: object) =>
+    play(flow, [...OPENED, heard("Hm."), answer("", [call("do_not_call", given)])]).state;
+  test("takes no arguments: with some it is not carried out", () => {
+    expect(wishes({ day: "Friday" })).toMatchObject({
+      do_not_call: false,
+      mode: "thinking",
+      errors: [{ code: "BAD_CALL" }],
+    });
+    expect(wishes()).toMatchObject({ do_not_call: true, mode: "ended", errors: [] });
+  });
+  test("is told so to the model", () => {
+    const think = play(flow, [started]).last.find((effect) => effect.type === "think");
+    const tools = think?.type === "think" ? think.tools : [];
+    expect(tools.at(-1)?.function).toMatchObject({ name: "do_not_call", parameters: { additionalProperties: false } });
+  });
+});
