@@ -57,7 +57,7 @@ export function decodedText(bytes: Uint8Array, contentType?: string, cut = false
   } catch {
     return {
       text: "",
-      fault: `is not in the charset ${charset}${named === null ? ", and its Content-Type names none" : ""}`,
+      fault: `is not in the charset ${charset}${named === null ? ", and nothing says in which it is" : ""}`,
     };
   }
 }

@@ -29,7 +29,7 @@ test.each<[what: string, bytes: Buffer, type: string | undefined, reason: string
     "latin1 that does not say so",
     Buffer.from("José", "latin1"),
     "application/json",
-    "not in the charset utf-8, and its Content-Type names none",
+    "not in the charset utf-8, and nothing says in which it is",
   ],
   [
     "latin1 that is called UTF-8",
