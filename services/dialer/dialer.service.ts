@@ -1,5 +1,6 @@
 import { within } from "../../shared/time/deadline.ts";
 import { service } from "../../shared/bus/bus.ts";
+import { missedVerdict } from "./callbacks/missed-verdict.ts";
 import { callCommands, endAfterMedia, endCall } from "./call/call-control.ts";
 import { callHistory } from "./call/call-history.ts";
 import { startLoops, type Loops } from "./call/call-sweep.ts";
@@ -42,10 +43,11 @@ export default service("dialer", (deps) => {
         valid: parts.carriers.of(provider).verifyUpgrade({ path, headers }),
       }),
       joined: ({ call_ref, node_id, tells_placed = false }) => mediaJoined(parts, call_ref, node_id, tells_placed),
-      async hangUp({ call_ref, reason = "asked", media }) {
+      async hangUp({ call_ref, reason = "asked", media, verdict }) {
         if (media === undefined) await endCall(parts, call_ref, reason);
         const known = media === undefined ? undefined : await endAfterMedia(parts, call_ref, reason, media);
-        return known === undefined ? {} : { known };
+        const machine = verdict === true ? await missedVerdict(parts, call_ref) : null;
+        return { ...(known && { known }), ...(machine !== null && { machine }) };
       },
       ...callCommands(parts),
       inboundCalls: (params) => listInbound(parts.inboundCalls, params),

@@ -203,17 +203,18 @@ export const dialer = {
         placed: Type.Optional(PlacedCall),
       }),
     ),
-    /** Ends the carrier's call if it still lives; idempotent. `reason`: why, absent: it is asked for. `media`: the carrier's side of the media had ended before; then the answer says what is known of the call's end, which is waited for where the carrier names who ended a call. */
+    /** Ends the carrier's call if it still lives; idempotent. `reason`: why, absent: it is asked for. `media`: the carrier's side of the media had ended before; then the answer says what is known of the call's end, which is waited for where the carrier names who ended a call. `verdict`: the conversation can't tell whether a person answered; the answer says whether it was voicemail, by the carrier's word, absent: nobody says. */
     hangUp: action(
       Strict({
         call_ref: CallRef,
         reason: Type.Optional(Type.Enum([...HANG_UP_REASONS])),
         media: Type.Optional(Type.Enum([...MEDIA_ENDS])),
+        verdict: Type.Optional(Type.Boolean()),
       }),
-      Type.Object({ known: Type.Optional(CallEndEvidence) }),
+      Type.Object({ known: Type.Optional(CallEndEvidence), machine: Type.Optional(Type.Boolean()) }),
       { timeout_ms: 20_000 },
     ),
-    /** Hands the live call to another number. `from_variable`: a variable gave it, so it must be one of the configuration's transfer_numbers. INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED, FORBIDDEN: not admitted; VALIDATION_FAILED: not in progress. */
+    /** Hands the live call to another number. `from_variable`: a variable gave it, so it must be one of the configuration's transfer_numbers. INVALID_PHONE_NUMBER, NUMBER_BLACKLISTED, FORBIDDEN: the leg is not admitted; VALIDATION_FAILED: the call is not in progress. */
     transfer: action(Strict({ call_ref: CallRef, to: E164, from_variable: Type.Optional(Type.Boolean()) }), Nothing, {
       timeout_ms: 20_000,
     }),

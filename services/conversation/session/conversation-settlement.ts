@@ -116,10 +116,13 @@ export function reasonOf({ facts, media }: Pick<EndedSession, "facts" | "media">
   return REASONS[String(facts.errors.at(-1)?.["code"])] ?? "conversation_failed";
 }
 
-/** What the dialer was asked at the end. `told`: it knows that the call is to end. `known`: what it knows of the call's end, once it has answered. */
+/** What the dialer was asked at the end. `told`: it knows that the call is to end. `known`: what it knows of the call's end, and `machine` whether voicemail answered, once it has answered. */
 interface AskedEnd {
+  /** It was asked who answered, too. */
+  verdict: boolean;
   told(): boolean;
   known(): CallEndEvidence | null;
+  machine(): boolean;
   asked: Promise<void>;
 }
 
@@ -136,22 +139,45 @@ export function withMediaFault(
   return lost ? { ...talk, errors: [...talk.errors, { code: "MEDIA_LOST", node }] } : talk;
 }
 
+/** Answers of a person after which a conversation was no voicemail's, whatever the carrier says. */
+const ANSWERS_OF_A_PERSON = 2;
+
+/** Sooner after the answer no carrier knows who answered. */
+const VERDICT_MS = 5000;
+
+/** Whether the carrier's word on who answered may change what becomes of the attempt, and should have come. */
+const isUnsure = ({ facts: { machine, decided, user_turns }, answered_at }: EndedSession, now: Date): boolean =>
+  !machine &&
+  decided === null &&
+  user_turns < ANSWERS_OF_A_PERSON &&
+  now.getTime() - answered_at.getTime() >= VERDICT_MS;
+
 /** Asks the dialer once to end the call. Until it has said that it knows, the settlement says so too: with it the end is owed. */
-function endOf({ bus, log }: SettlementDeps, session: EndedSession): AskedEnd {
+function endOf({ bus, clock, log }: SettlementDeps, session: EndedSession): AskedEnd {
   const { call_ref, media } = session;
+  const verdict = isUnsure(session, clock.now());
   const reason = reasonOf(session);
   let told = false;
   let known: CallEndEvidence | null = null;
+  let machine = false;
   const ask = async (): Promise<void> => {
     const answer = await bus.call("dialer.hangUp", {
       call_ref,
       ...(reason === null ? {} : { reason }),
       ...(media === null ? {} : { media }),
+      ...(verdict ? { verdict } : {}),
     });
     told = true;
     known = answer.known ?? null;
+    machine = answer.machine === true;
   };
-  return { told: () => told, known: () => known, asked: bestEffort(log, "hang up", ask()) };
+  return {
+    verdict,
+    told: () => told,
+    known: () => known,
+    machine: () => machine,
+    asked: bestEffort(log, "hang up", ask()),
+  };
 }
 
 /** Who ended the call, from what the conversation saw and the dialer knows. Pure. */
@@ -174,13 +200,13 @@ interface KnownEnd {
   talk: ConversationFacts;
 }
 
-/** How the call ended. The dialer may know of an end by us, or by the carrier, that looked like the callee's here: that is waited for. */
+/** How the call ended. The dialer may know of an end by us, or by the carrier, that looked like the callee's here, or that voicemail answered: that is waited for. */
 async function knownEnd(
   { clock }: Pick<SettlementDeps, "clock">,
   ended: EndedSession,
   end: AskedEnd | null,
 ): Promise<KnownEnd> {
-  if (end !== null && ended.media !== null) await within(clock, KNOWN_MS, end.asked);
+  if (end !== null && (ended.media !== null || end.verdict)) await within(clock, KNOWN_MS, end.asked);
   const evidence = end?.known() ?? null;
   const source = sessionHangupSource(ended, evidence);
   return { source, talk: withMediaFault(ended.facts, evidence, source.by === "carrier" && ended.media === "broken") };
@@ -212,7 +238,7 @@ async function settleAttempt(
   };
   const settled = await evaluations.settle({ ...ended.attempt, template: ended.template, talk }, async (evaluation) => {
     const { source: hangup_source, talk: heard } = await how;
-    const known = { ...facts, talk: heard, hangup_source };
+    const known = { ...facts, talk: heard, hangup_source, machine: facts.machine || end?.machine() === true };
     const owesEnd = (): boolean => end !== null && !end.told();
     return lease.settle(evaluation === null ? known : { ...known, evaluation }, owesEnd, tryToKeep);
   });

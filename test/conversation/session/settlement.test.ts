@@ -180,3 +180,38 @@ test("what is salvaged: nothing of a conversation that never spoke, whole facts 
     errors: [{ code: "TALK_CUT_OFF", node: "ask" }],
   });
 });
+
+describe("who answered a call that no person is heard on", () => {
+  /** A conversation in which nobody says a word for so long, and the dialer's answer to its end. */
+  async function silent(
+    ms: number,
+    machine: boolean | undefined,
+    says: readonly string[] = [],
+  ): Promise<ReturnType<typeof hold>> {
+    const t = hold({ bus: { "dialer.hangUp": () => (machine === undefined ? {} : { machine }) } });
+    await t.pass(0);
+    for (const words of says) {
+      t.events().prompt(words, true);
+      await t.pass(0);
+    }
+    await t.pass(ms);
+    t.events().closed();
+    for (let i = 0; i < 10; i++) await t.pass(500);
+    await t.session.ended;
+    return t;
+  }
+  const asked = (t: ReturnType<typeof hold>): unknown => t.named("dialer.hangUp")[0]?.params["verdict"];
+
+  test.each([
+    [true, true],
+    [false, false],
+    [undefined, false],
+  ])("is asked of the carrier before the attempt is settled: %p", async (machine, expected) => {
+    const t = await silent(6000, machine);
+    expect([asked(t), t.named("leads.settle")[0]?.params]).toMatchObject([true, { facts: { machine: expected } }]);
+  });
+  test("is not asked where a person answered twice, nor before a carrier can know", async () => {
+    expect(asked(await silent(6000, true, ["Hello?", "Who is this?"]))).toBeUndefined();
+    expect(asked(await silent(1000, true))).toBeUndefined();
+  });
+});

@@ -105,3 +105,44 @@ test.each<[Action, string]>([
   await toldIs(d, order, "numbers.releaseMany");
   expect([form.get("MachineDetection"), form.get("AsyncAmd"), form.get("Record")]).toEqual([mode, "true", null]);
 });
+
+describe("a conversation that ends and can't tell who answered asks for the carrier's verdict", () => {
+  const endOf = (order: DialJob) => d.stage.bus.call("dialer.hangUp", { call_ref: refOf(order), verdict: true });
+
+  test("whose callback was lost: it is looked up", async () => {
+    const order = d.order("09", { voicemail_action: "continue" });
+    d.script.hold = true;
+    await d.fault("lose_callbacks", order);
+    await d.dial(order);
+    await until("the talk", () => d.joins.find((j) => j.ref === refOf(order)));
+    await until("the carrier to know", async () => {
+      const { entries } = (await (await fetch(`${d.carrier}/ledger?since=0&limit=10000`)).json()) as {
+        entries: { kind: string; to?: string }[];
+      };
+      return entries.some(({ kind, to }) => kind === "amd" && to === order.to) || undefined;
+    });
+    expect((await d.calls.findOne({ _id: refOf(order) }))?.machine).toBeUndefined();
+    expect(await endOf(order)).toMatchObject({ machine: true });
+    await toldIs(d, order, "numbers.releaseMany", () => clock.advance(5000));
+  });
+  test("that came: it is the call's", async () => {
+    for (const [AnsweredBy, machine] of [
+      ["machine_start", true],
+      ["human", false],
+    ] as const) {
+      const { order, tell } = await answeredCall("continue");
+      await join(order);
+      await tell("amd", { AnsweredBy });
+      expect(await endOf(order)).toEqual({ machine });
+      await tell("status", END);
+      await toldIs(d, order, "numbers.releaseMany");
+    }
+  });
+  test("that nobody has: the answer says nothing", async () => {
+    const { order, tell } = await answeredCall("continue");
+    await join(order);
+    expect(await endOf(order)).toEqual({});
+    await tell("status", END);
+    await toldIs(d, order, "numbers.releaseMany");
+  });
+});
