@@ -12,7 +12,10 @@ export interface Scenario {
   long?: boolean;
   scene(
     seconds: number,
-  ): Pick<SceneOptions, "timeScale" | "leaseSeconds" | "provider" | "engine" | "env" | "clocks" | "replicas">;
+  ): Pick<
+    SceneOptions,
+    "timeScale" | "leaseSeconds" | "provider" | "engine" | "env" | "clocks" | "replicas" | "balanced"
+  >;
   /** Plays it; what did not hold, one line each. */
   play(scene: Scene, seconds: number): Promise<string[]>;
 }

@@ -89,6 +89,40 @@ async function awayFor(
   ];
 }
 
+/** Nobody hears the hang-ups of conversations whose leads are called again: each call is ended soon after somebody can hear, and no person has two calls. */
+async function endsUnheard(
+  scene: Scene,
+  seconds: number,
+  what: { leave(): Promise<unknown>; comeBack(): Promise<unknown> },
+): Promise<string[]> {
+  await scene.callAgainAfter("confirmed");
+  await scene.push("01", CONVERSATIONS);
+  const { log } = scene.product;
+  const count = (said: string): number => log.filter(({ event }) => event === said).length;
+  const unheard = (): number => log.filter((l) => l.event === "talk.cleanup_failed" && l["what"] === "hang up").length;
+  await until("conversations to begin", () => count("talk.started") >= CONVERSATIONS || undefined, 60_000, PROBE_MS);
+  await what.leave();
+  const underWay = await scene.talking(1);
+  const ends = count("talk.started");
+  await until("conversations to end", () => count("talk.ended") >= ends || undefined, 120_000, PROBE_MS);
+  await after(seconds * SECOND_MS);
+  const missed = unheard();
+  await what.comeBack();
+  const back = Date.now();
+  await resumed(scene);
+  await scene.over(underWay, ENDS_WITHIN_MS * 2);
+  const seen = await scene.witnesses();
+  scene.say(
+    `${underWay.size} conversations ended, ${missed} hang-ups reached nobody; ${seen.calls.length} calls in all`,
+  );
+  return [
+    ...(missed === 0 ? ["no hang-up fell into the fault"] : []),
+    ...openFor(seen, underWay, back, ENDS_WITHIN_MS),
+    ...ringsTwice(seen),
+    ...unfinished(seen),
+  ];
+}
+
 /** The faults by name, in the order of `npm run faults -- --help`. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "bus-away": {
@@ -122,30 +156,22 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     about: "every dialer is killed at the end of conversations whose leads are called again (F1)",
     seconds: 3,
     scene: () => ({ timeScale: 4, leaseSeconds: 5, provider: "PROVIDER_THREE" }),
-    async play(scene, seconds) {
-      await scene.callAgainAfter("confirmed");
+    play: (scene, seconds) => {
       const dialers = ["dialer", "dialer-2"].flatMap((name) => scene.product.stack.children.get(name) ?? []);
-      await scene.push("01", CONVERSATIONS);
-      const count = (said: string): number => scene.product.log.filter(({ event }) => event === said).length;
-      await until(
-        "conversations to begin",
-        () => count("talk.started") >= CONVERSATIONS || undefined,
-        60_000,
-        PROBE_MS,
-      );
-      await Promise.all(dialers.map((dialer) => dialer.down("SIGKILL")));
-      const underWay = await scene.talking(1);
-      const ends = count("talk.started");
-      await until("conversations to end", () => count("talk.ended") >= ends || undefined, 120_000, PROBE_MS);
-      await after(seconds * SECOND_MS);
-      await Promise.all(dialers.map((dialer) => dialer.up()));
-      const back = Date.now();
-      await scene.over(underWay, ENDS_WITHIN_MS * 2);
-      const seen = await scene.witnesses();
-      const calls = seen.calls.length;
-      scene.say(`${underWay.size} conversations ended without a dialer; ${calls} calls in all`);
-      return [...openFor(seen, underWay, back, ENDS_WITHIN_MS), ...ringsTwice(seen), ...unfinished(seen)];
+      return endsUnheard(scene, seconds, {
+        leave: () => Promise.all(dialers.map((dialer) => dialer.down("SIGKILL"))),
+        comeBack: () => Promise.all(dialers.map((dialer) => dialer.up())),
+      });
     },
+  },
+  "bus-away-at-hang-up": {
+    alarm: "CallagentProcessNotReady",
+    about: "the NATS server is away when conversations end whose leads are called again: their hang-ups reach nobody",
+    long: true,
+    seconds: 3,
+    scene: () => ({ timeScale: 4, leaseSeconds: 5, provider: "PROVIDER_THREE" }),
+    play: (scene, seconds) =>
+      endsUnheard(scene, seconds, { leave: () => scene.bus(false), comeBack: () => scene.bus(true) }),
   },
   ...PROCESS_SCENARIOS,
   ...CLOCK_SCENARIOS,

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import type { Engine } from "../../shared/contracts/records/models.ts";
 import type { Provider } from "../../shared/contracts/records/configuration.ts";
 import { startBusProxy, type BusProxy } from "../harness/bus-proxy.ts";
+import { freePort } from "../tools/stack/ports.ts";
+import { startMediaBalancer } from "./media-balancer.ts";
 import { callee, startPushing, type Pusher } from "../harness/lead-pusher.ts";
 import { campaignOf, startProduct, type LedgerCall, type Product, type ProductOptions } from "../harness/product.ts";
 import { until } from "../harness/stage.ts";
@@ -22,6 +24,8 @@ export interface SceneOptions {
   env?: Record<string, string>;
   /** Processes of a service beyond one, beside two dialers. */
   replicas?: NonNullable<ProductOptions["replicas"]>;
+  /** Two processes lead conversations, and carriers reach them through a balancer that asks for readiness. */
+  balanced?: boolean;
   /** The wall clocks of store and services can be set. */
   clocks?: boolean;
   /** The tree that the services run from; absent: this one. */
@@ -130,14 +134,14 @@ function steppedClocks() {
 }
 
 function productOptions(
-  { timeScale, leaseSeconds, provider, engine, env = {}, replicas, tree }: SceneOptions,
+  { timeScale, leaseSeconds, provider, engine, env = {}, replicas, balanced = false, tree }: SceneOptions,
   stepped: ReturnType<typeof steppedClocks> | null,
 ): ProductOptions {
   return {
     split: true,
     timeScale,
     providers: [provider],
-    replicas: { dialer: 2, ...replicas },
+    replicas: { dialer: 2, ...(balanced ? { conversation: 2 } : {}), ...replicas },
     ...(engine === undefined ? {} : { engine }),
     env: {
       LEASE_SECONDS: String(leaseSeconds),
@@ -152,19 +156,42 @@ function productOptions(
   };
 }
 
+/** Two processes of conversations behind a balancer: what starts them so, and what tells the balancer of them. */
+async function balancedMedia() {
+  const balancer = await startMediaBalancer();
+  const ports: Readonly<Record<string, number>> = {
+    conversation: await freePort(),
+    "conversation-2": await freePort(),
+  };
+  const PUBLIC_WS_URL = `ws://127.0.0.1:${balancer.port}`;
+  const options: Pick<ProductOptions, "metricsPort" | "envOf"> = {
+    metricsPort: 0,
+    envOf: (child) => ({ PUBLIC_WS_URL, ...(ports[child] === undefined ? {} : { MEDIA_PORT: String(ports[child]) }) }),
+  };
+  return {
+    options,
+    serve: ({ stack }: Product): void =>
+      balancer.serve(Object.entries(ports).map(([name, port]) => ({ port, health: stack.metricsUrls[name] ?? "" }))),
+    close: () => balancer.close(),
+  };
+}
+
 /** Sets the scene. */
 export async function setScene(options: SceneOptions): Promise<Scene> {
-  const { provider, say, clocks = false } = options;
+  const { provider, say, clocks = false, balanced = false } = options;
   const stepped = clocks ? steppedClocks() : null;
+  const media = balanced ? await balancedMedia() : null;
   let proxy: BusProxy | null = null;
   let store: TcpProxy | null = null;
   const product = await startProduct({
     ...productOptions(options, stepped),
+    ...media?.options,
     between: {
       bus: (url, child) => (proxy ??= startBusProxy(url)).urlFor(child),
       store: async (url) => through((store ??= await startTcpProxy(url)), url),
     },
   });
+  media?.serve(product);
   const pusher = await startPushing(product);
   const template_id = campaignOf(product, provider);
   const ids: string[] = [];
@@ -200,6 +227,7 @@ export async function setScene(options: SceneOptions): Promise<Scene> {
     async end() {
       await product.stop();
       stepped?.remove();
+      await media?.close();
       await theBus.close();
       await theStore.close();
     },
