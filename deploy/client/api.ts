@@ -2723,6 +2723,11 @@ export interface components {
              */
             readonly digits?: string;
             readonly http?: components["schemas"]["FunctionRequest"];
+            /**
+             * @description How often it is carried out in one conversation; a further call is refused. Absent: 5 times where its action is http, else as often as it is called.
+             * @example 1
+             */
+            readonly max_calls?: number;
         };
         /** @description What a node does when it is entered or left. */
         readonly NodeAction: {

@@ -82,8 +82,8 @@ export interface DialogueState {
   readonly chain: number;
   /** Unusable model answers since the customer last spoke. */
   readonly unusable_answers: number;
-  /** Web requests so far, by the function. */
-  readonly requests: Readonly<Record<string, number>>;
+  /** How often each function was carried out so far. */
+  readonly carried_out: Readonly<Record<string, number>>;
   /** Turns in a row to which the model had nothing that could be used. */
   readonly model_failures: number;
   readonly reprompts: number;
@@ -252,7 +252,7 @@ export const newDialogue = (
   turn: 0,
   chain: 0,
   unusable_answers: 0,
-  requests: {},
+  carried_out: {},
   model_failures: 0,
   reprompts: 0,
   pending: [],

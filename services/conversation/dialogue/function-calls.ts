@@ -115,14 +115,10 @@ function requestWeb(
   called: FlowFunction,
   http: NonNullable<FlowFunction["http"]>,
 ): FunctionResult {
-  const asked = s.requests[called.name] ?? 0;
-  if (asked >= MAX_REQUESTS)
-    return refuse(s, id, "this function has been called as often as it may be", { code: "TOO_MANY_REQUESTS" });
   const sources = [s.extracted, s.payload];
   const url = renderedAddress(http.url, sources);
   if (url === null) return refuse(s, id, "the request is not possible: a part of its address is . or ..");
-  const counted = { ...s, requests: { ...s.requests, [called.name]: asked + 1 } };
-  return waits(counted, "fetching", called, {
+  return waits(s, "fetching", called, {
     type: "http",
     call_id: id,
     method: http.method,
@@ -203,7 +199,11 @@ export function callFunction(flow: Flow, before: DialogueState, call: ModelCall,
   if (typeof args === "string") return refuse(s, call.id, args);
   const faults = faultsOf(flow, called, call, args);
   if (faults.length > 0) return refuse(s, call.id, faults.join("; "));
-  const set = takeArguments(flow, s, called, args);
+  const times = s.carried_out[called.name] ?? 0;
+  if (times >= (called.max_calls ?? (called.action === "http" ? MAX_REQUESTS : Infinity)))
+    return refuse(s, call.id, "this function has been called as often as it may be", { code: "TOO_MANY_REQUESTS" });
+  const counted = { ...s, carried_out: { ...s.carried_out, [called.name]: times + 1 } };
+  const set = takeArguments(flow, counted, called, args);
   if (called === BUILT_IN_DO_NOT_CALL) return leaves(endByWish(flow, addResult(s, call.id, { ok: true })));
   if (called.action === "send_digits") return sendDtmf(flow, set, call.id, called, text !== "");
   if (called.action === "transfer") return transferCall(set, call.id, called);

@@ -61,6 +61,16 @@ interface Message {
 const secondsOf = (idle_ms: number): number =>
   Math.min(MAX_LISTEN_SECONDS, Math.max(MIN_LISTEN_SECONDS, Math.ceil(idle_ms / MS_PER_SECOND)));
 
+/** What was heard of our speech when the carrier's side ended so long after the last reply; null: all of it. `unsaid`: more was never handed over. */
+function heardAtEnd(last: DeliveredReply | null, elapsedMs: number, unsaid: boolean): string | null {
+  const said = last?.said ?? [];
+  const message = last?.reply.next.kind === "message" ? speechMs(last.reply.next.message) : 0;
+  if (!unsaid && totalSpeechMs(said) + message - elapsedMs <= NEARLY_OVER_MS) return null;
+  // who hangs up hears nothing to its end, be it not to be interrupted
+  const texts = said.map(({ text }) => ({ text, interruptible: true }));
+  return message > 0 ? "" : lastHeard(texts, elapsedMs);
+}
+
 /**
  * A text leg of an XML-driven call: the carrier asks for a document at the answer and after each input. Speech is kept until it
  * asks, and its request stays open until there is a document to send.
@@ -129,7 +139,9 @@ export class XmlDrivenLeg implements TextLeg {
     if (this.#closed) return;
     this.#closed = how;
     this.#stopOverdue();
-    const heard = this.#heardAtEnd();
+    const { tempo, clock } = this.#deps;
+    const elapsedMs = this.#last && tempo.isRealTime() ? clock.monotonicMs() - this.#last.at_ms : Infinity;
+    const heard = heardAtEnd(this.#last, elapsedMs, !this.#utterances.empty());
     if (this.#pending) this.#deliver({ kind: "nothing" });
     if (heard !== null) this.#events.interrupt(heard);
     this.#events.closed(how);
@@ -191,17 +203,6 @@ export class XmlDrivenLeg implements TextLeg {
     if (!this.#deps.tempo.isRealTime() || elapsedMs <= speechMs(words)) return null;
     const beganMs = elapsedMs - (words === "" ? 0 : speechMs(words) + END_OF_SPEECH_MS);
     return totalSpeechMs(said) - beganMs > NEARLY_OVER_MS ? lastHeard(said, Math.max(0, beganMs)) : null;
-  }
-
-  /** What was heard of our speech when the carrier's side ended; null: all of it, as far as is known. */
-  #heardAtEnd(): string | null {
-    const last = this.#last;
-    const said = last?.said ?? [];
-    const elapsedMs = last && this.#deps.tempo.isRealTime() ? this.#deps.clock.monotonicMs() - last.at_ms : Infinity;
-    const message = last?.reply.next.kind === "message" ? speechMs(last.reply.next.message) : 0;
-    const isCut = totalSpeechMs(said) + message - elapsedMs > NEARLY_OVER_MS;
-    if (!isCut && this.#utterances.empty()) return null;
-    return message > 0 ? "" : lastHeard(said, elapsedMs);
   }
 
   #openReply(): PendingReply {

@@ -172,6 +172,12 @@ describe("a machine", () => {
     expect(last).toEqual([{ type: "note_error", code: "MACHINE_IGNORED", node: "ask" }]);
     expect(state).toMatchObject({ mode: "listening", voicemail: false });
   });
+  test("that is found while it hears our last words was told nothing: it is tried again", () => {
+    expect(endOf(announcing, [started, { type: "machine" }, heardOut])).toMatchObject({
+      outcome: "voicemail",
+      retried: true,
+    });
+  });
   test("that spoke one greeting is one", () =>
     expect(play(flow, [...turns(1), { type: "machine" }]).state).toMatchObject({ mode: "ended", voicemail: true }));
 });

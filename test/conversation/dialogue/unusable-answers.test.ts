@@ -1,3 +1,4 @@
+import type { FlowFunction } from "../../../shared/contracts/flow/flow-node.ts";
 import { conversationFacts } from "../../../services/conversation/dialogue/conversation-facts.ts";
 import { step } from "../../../services/conversation/dialogue/dialogue-manager.ts";
 import { answer, call, heard, play, started, testFlow } from "../../fixtures/flow-template.ts";
@@ -40,42 +41,41 @@ describe("answers that can't be used", () => {
   });
 });
 
-test("a function asks its server five times in a conversation, and is refused then", () => {
-  const stocked = testFlow({
-    nodes: flow.nodes.get("ask")
-      ? [
-          {
-            name: "ask",
-            prompt: "Ask.",
-            functions: [
-              {
-                name: "stock",
-                description: "d",
-                action: "http",
-                http: { method: "POST", url: "https://shop.example/stock" },
-              },
-              { name: "leave", description: "d", action: "end_call" },
-            ],
-          },
-        ]
-      : [],
-    global_functions: [],
-  });
-  let { state } = play(stocked, [started, answer("Well?")]);
-  let requests = 0;
+/** How often functions of a conversation are carried out whose model calls one in each of eight turns. */
+function carriedOut(called: FlowFunction): { times: number; errors: string[] } {
+  const leave: FlowFunction = { name: "leave", description: "d", action: "end_call" };
+  const nodes = [{ name: "ask", prompt: "Ask.", functions: [called, leave] }];
+  const limited = testFlow({ nodes, global_functions: [] });
+  let { state } = play(limited, [started, answer("Well?")]);
+  const happen = (made: Parameters<typeof play>[1][number]): void => {
+    ({ state } = step(limited, state, typeof made === "function" ? made(state) : made));
+  };
   for (let turn = 0; turn < 8; turn++) {
-    for (const event of [heard("Again."), answer("", [call("stock")])]) {
-      const made = step(stocked, state, typeof event === "function" ? event(state) : event);
-      state = made.state;
-      requests += made.effects.filter(({ type }) => type === "http").length;
-    }
-    const done = { type: "http_done", call_id: "c_stock", ok: true, result: "7" } as const;
-    if (state.mode === "fetching") ({ state } = step(stocked, state, done));
-    const said = answer("Seven.");
-    if (state.mode === "thinking") ({ state } = step(stocked, state, typeof said === "function" ? said(state) : said));
+    happen(heard("Again."));
+    happen(answer("", [call(called.name)]));
+    if (state.mode === "fetching")
+      ({ state } = step(limited, state, { type: "http_done", call_id: `c_${called.name}`, ok: true, result: "7" }));
+    happen(answer("Seven."));
   }
-  expect(requests).toBe(5);
-  expect(state.errors.map(({ code }) => code)).toContain("TOO_MANY_REQUESTS");
+  return { times: state.carried_out[called.name] ?? 0, errors: state.errors.map(({ code }) => code) };
+}
+
+describe("a function", () => {
+  const stock: FlowFunction = {
+    name: "stock",
+    description: "d",
+    action: "http",
+    http: { method: "POST", url: "https://shop.example/stock" },
+  };
+  test("asks its server five times in a conversation, and is refused then", () => {
+    const { times, errors } = carriedOut(stock);
+    expect([times, errors]).toEqual([5, Array(3).fill("TOO_MANY_REQUESTS")]);
+  });
+  test("may have a bound of its own", () => {
+    expect(carriedOut({ ...stock, max_calls: 1 })).toMatchObject({ times: 1 });
+    expect(carriedOut({ name: "note", description: "d", max_calls: 2 })).toMatchObject({ times: 2 });
+    expect(carriedOut({ name: "note", description: "d" })).toEqual({ times: 8, errors: [] });
+  });
 });
 
 describe("the built-in do_not_call", () => {

@@ -1,6 +1,6 @@
 import { carrierTempo } from "../../../services/conversation/transport/carrier-tempo.ts";
 import type { XmlDrivenLeg } from "../../../services/conversation/transport/xml-driven-leg.ts";
-import { FLOOR, LISTEN, LOOSE, openXmlLeg } from "../fixtures/xml-leg.ts";
+import { FIRM, FLOOR, LISTEN, LOOSE, openXmlLeg } from "../fixtures/xml-leg.ts";
 
 describe("silence", () => {
   const reprompt = (leg: XmlDrivenLeg, name: string): void => {
@@ -79,5 +79,51 @@ describe("barge-in", () => {
     await t.clock.advance(1600);
     void t.ask({ heard: "Yes." });
     expect(t.seen.map(([name]) => name)).not.toContain("interrupt");
+  });
+});
+
+describe("a call that ends on our last words", () => {
+  const LAST = "Your flight is cancelled, please do not come.";
+  const ended = async (after_ms: number) => {
+    const { clock, leg, seen, ask, opened } = openXmlLeg();
+    await opened();
+    leg.say(LAST, FIRM);
+    leg.end();
+    await ask();
+    await clock.advance(after_ms);
+    seen.splice(0);
+    leg.callEnded();
+    return seen;
+  };
+  test("soon after they were handed over tells what was heard of them", async () => {
+    expect(await ended(1000)).toEqual([
+      ["interrupt", "Your flight is"],
+      ["closed", "closed"],
+    ]);
+  });
+  test("when they have been said is the end alone", async () => {
+    expect(await ended(5000)).toEqual([["closed", "closed"]]);
+  });
+  test("before the carrier has asked for them tells that they were not said", async () => {
+    const { leg, seen, opened } = openXmlLeg();
+    await opened("Hello there.");
+    leg.say(LAST, FIRM);
+    seen.splice(0);
+    leg.callEnded();
+    expect(seen.map(([name]) => name)).toEqual(["interrupt", "closed"]);
+    expect(JSON.stringify(seen)).not.toContain("flight");
+  });
+  test("that leaves a message by itself: too soon after it was handed over it was not left", async () => {
+    const { clock, leg, seen, ask, opened } = openXmlLeg();
+    await opened();
+    leg.leaveMessage?.("Hello Ada, please call us back about your order.", 30, () => undefined);
+    await ask({ heard: "You have reached Ada." });
+    await clock.advance(500);
+    seen.splice(0);
+    leg.callEnded();
+    expect(seen).toEqual([
+      ["interrupt", ""],
+      ["closed", "closed"],
+    ]);
   });
 });
