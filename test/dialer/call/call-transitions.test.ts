@@ -1,3 +1,4 @@
+import { endEvidenceOf } from "../../../services/dialer/call/call-facts.ts";
 import { describe, expect, test } from "@jest/globals";
 import * as machine from "../../../services/dialer/call/call-state-machine.ts";
 import { intent } from "../../../services/dialer/call/new-calls.ts";
@@ -89,6 +90,17 @@ describe("what the moves leave behind", () => {
     expect(run(call("ANSWERED"), machine.handOn(REF, true))).toMatchObject({ handed_on: true });
     expect(run(call("ANSWERED", { handed_on: true }), machine.handOn(REF, false))).not.toHaveProperty("handed_on");
     expect(run(call("ENDED"), machine.handOn(REF, true))).toBeNull();
+  });
+  test("a relay session that failed is known with its first code, after the end of the call too", () => {
+    const failed = (code: string, call_id = "CA1") =>
+      machine.progress(REF, step({ type: "relay_failed", code, call_id }), NOW, NOW);
+    const after = run(call("ANSWERED", { holder: "c1" }), failed("64107"));
+    expect(after).toMatchObject({ media_fault: "64107", state: "ANSWERED" });
+    expect(endEvidenceOf(after ?? call("ANSWERED"))).toMatchObject({ media_fault: "64107" });
+    expect(run(after ?? call("ANSWERED"), failed("64105"))).toBeNull();
+    expect(run(call("ENDED"), failed("64107"))).toMatchObject({ media_fault: "64107", state: "ENDED" });
+    expect(run(call("ANSWERED"), failed("64107", "CA2"))).toBeNull();
+    expect(endEvidenceOf(call("ANSWERED"))).not.toHaveProperty("media_fault");
   });
   test("joining keeps the earlier moment of the answer and sets one where there is none", () => {
     const earlier = new Date(NOW.getTime() - 2000);
