@@ -105,6 +105,20 @@ describe("what they say just before they hang up", () => {
     await c.pass(6000);
     expect(c.transcript().at(-1)).toBe(`user: ${STOP}`);
   });
+  test("realtime: words that the server can't tell are an error of the lead", async () => {
+    const server = new ScriptedRealtime({ reply: () => ({ text: "Do you hear me?" }), stt_ms: 20, deaf: true });
+    const c = onTheLine(() => ({ text: "" }), { processor: server.processor });
+    await c.until(() => c.heard().includes("hear me?"));
+    await c.pass(500);
+    await c.say(STOP);
+    c.far.hangUp();
+    await c.pass(100);
+    expect(c.state()).toMatchObject({
+      mode: "ended",
+      ended_by: "customer",
+      errors: [{ code: "TRANSCRIPTION_FAILED" }],
+    });
+  });
   test("relay: words that the carrier had not called final count too", async () => {
     const asked: unknown[] = [];
     const t = hold({

@@ -125,7 +125,7 @@ export class CallerTurns {
     // the model has heard what the conversation has not: the caller has to repeat it for both
     this.#o.events.itemDiscarded(item_id);
     if (this.#known === null) this.#o.events.sttFailed(code);
-    else this.#release();
+    this.#release();
   }
 
   /** To be called regularly: time limits. */
