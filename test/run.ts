@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROGRAM_ENV, runProgram } from "../local/harness/program.ts";
-import { NATS_SERVER, provide } from "../local/harness/provided.ts";
+import { NATS_SERVER, provide } from "../local/real/needed-programs.ts";
 import { PAGE_BROWSERS } from "../local/real/browser/browser.ts";
 import { ROOT } from "../local/tools/stack/project-root.ts";
 import { TEST, TEST_ALL } from "../local/commands.ts";

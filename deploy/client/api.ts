@@ -4602,7 +4602,7 @@ export interface components {
              */
             readonly reseller_id: string;
             /**
-             * @description The merchant of the template, where it has one.
+             * @description The merchant of the template, where it has one; left out: the token's own.
              * @example 8c1f7a52-0b9d-4e36-a1c4-5d7e2f8b3a21
              */
             readonly merchant_id?: string;

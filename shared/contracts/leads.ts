@@ -2,7 +2,7 @@ import { action, described, E164, Id, IsoTime, Json, Nullable, Strict, Text, Typ
 import { eventActions, MAX_LEADS_OWED, MAX_RESELLERS_TOLD } from "./events/event-actions.ts";
 import { AttemptFacts, PlacedCall } from "./records/attempt.ts";
 import { ProviderEnum } from "./records/configuration.ts";
-import { RECORDING_PLACES } from "./records/recording-states.ts";
+import { StoredRecording } from "./records/recording-states.ts";
 import { erasureList, newErasure, oneErasure } from "./requests/erasures.ts";
 import { legalHoldList, liftedLegalHold, newLegalHold, oneLegalHold } from "./requests/legal-holds.ts";
 import { LateFacts } from "./requests/late-facts.ts";
@@ -10,7 +10,15 @@ import { newRetention, oneRetention, retentionDryRun } from "./requests/retentio
 import { By } from "./records/identity.ts";
 import { Explanation } from "./records/explanation.ts";
 import { AttemptPlan, ClaimedLead, DueLead, LeadRecord, LeadStatusEnum, QueueHead } from "./records/lead.ts";
-import { DoorKey, DoorVariables, JoinedSession, JoinLink, SpeakFields, SpokenStatus } from "./records/session.ts";
+import {
+  DoorKey,
+  DoorVariables,
+  JoinedSession,
+  JoinLink,
+  linkLook,
+  SpeakFields,
+  SpokenStatus,
+} from "./records/session.ts";
 import { BatchKey, IdempotencyKey, PushInput } from "./records/pushed-lead.ts";
 import { Pushed, PushOutcome, Reached } from "./records/lead-views.ts";
 import { Traceparent } from "./requests/trace-headers.ts";
@@ -21,13 +29,6 @@ const Seen = { lead_id: Uuid, due_at: IsoTime };
 const Done = Type.Object({ done: Type.Boolean() });
 const Renewed = Type.Object({ done: Type.Boolean(), outcome: Type.Optional(Nullable(UpTo(64))) });
 const Lease = Type.Integer({ minimum: 1, maximum: 20_000 });
-/** Where the bytes of a recording are. */
-const StoredRecording = Type.Object({
-  key: UpTo(300),
-  content_type: UpTo(100),
-  bytes: Type.Integer(),
-  where: Type.Enum([...RECORDING_PLACES]),
-});
 
 /** Leads: queue, state machine, record. A transition answers `done`: false when the race was lost, which is no error. */
 export const leads = {
@@ -82,14 +83,7 @@ export const leads = {
     /** A link by which a person without a token joins the session of a lead, until its time to be joined is over; the link before is void. LEAD_NOT_FOUND, WRONG_MODE, SESSION_OVER. */
     joinLink: action(Strict(OneLead), JoinLink, { since: "0.3.0" }),
     /** Internal, read only: what the page behind a link says before its button is pressed. `refused`: joining is, and will be; null: the button may be pressed. `name`: whose conversation it is; null: not known. */
-    lookAtLink: action(
-      Strict({ link: Text(64) }),
-      Type.Object({
-        refused: Nullable(Type.Enum(["LEAD_NOT_FOUND", "SESSION_TAKEN", "SESSION_OVER"])),
-        name: Nullable(UpTo(200)),
-      }),
-      { since: "0.3.0" },
-    ),
+    lookAtLink: action(...linkLook, { since: "0.3.0" }),
     /** From the page behind a link, asked by its button: as `join`, for one tab. `resume`: the secret that this tab got, by which it comes back. `livekit`: the page can be in a LiveKit room; else it
      *  comes by WebSocket, whatever the deployment has. LEAD_NOT_FOUND; SESSION_TAKEN: another tab has joined. */
     joinByLink: action(

@@ -110,9 +110,20 @@ describe("callagent", () => {
   });
 
   test("a lead that waits says why", async () => {
-    const why = { summary: "The template has no configuration; add one.", gates: [] };
+    const why = { status: "BACKLOG", summary: "The template has no configuration; add one.", gates: [] };
     const seen = await type(["watch", "l-1"], [{ body: aLead("BACKLOG") }, { body: why }, { body: aLead("FINISHED") }]);
     expect(seen.out.split("\n")[0]).toBe(`2026-03-02T09:00:00.000Z  BACKLOG  ${why.summary}`);
+    // asked a moment later, when it is being called
+    const later = { body: { ...why, status: "PROCESSING", summary: "The lead is being called right now." } };
+    const moved = await type(["watch", "l-1"], [{ body: aLead("BACKLOG") }, later, { body: aLead("FINISHED") }]);
+    expect(moved.out.split("\n")[0]).toBe("2026-03-02T09:00:00.000Z  BACKLOG");
+  });
+
+  test("of all gates the one that decides is marked", async () => {
+    const gate = (name: string, verdict: string) => ({ gate: name, verdict, detail: "d", until: null });
+    const gates = [gate("status", "pass"), gate("window", "hold"), gate("line", "hold")];
+    const { out } = await type(["explain", "l-1"], [{ body: { summary: "It waits.", gates } }]);
+    expect(out.split("\n").map((line) => line.slice(0, 3))).toEqual(["It ", "  +", "> -", "  -"]);
   });
 
   test("a template's configuration is printed without what is of the record, and made or changed from that", async () => {

@@ -1,5 +1,5 @@
 import { hasProgram } from "../../local/harness/program.ts";
-import { NATS_SERVER, provide } from "../../local/harness/provided.ts";
+import { NATS_SERVER, provide } from "../../local/real/needed-programs.ts";
 import { NATS_TLS_VARIABLE } from "../../local/tools/stack/split-bus.ts";
 import { asyncapiStep } from "./asyncapi-step.ts";
 import { browserStep } from "./browser-step.ts";

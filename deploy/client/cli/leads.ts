@@ -48,7 +48,9 @@ export async function watched(shell: Shell, client: Client, lead_id: string, jso
     last = lead;
     const waits = lead.status === "BACKLOG" || lead.status === "RETRY";
     const why = waits && !json ? await client.ask("GET", "/leads/{lead_id}/explain", { path: { lead_id } }) : null;
-    const line = [lead.updated_at, stateOf(lead), ...(why === null ? [] : [why.summary])].join("  ");
+    // asked a moment later: what it says may be of the lead's next state, which comes with its own line
+    const said = why === null || why.status !== lead.status ? [] : [why.summary];
+    const line = [lead.updated_at, stateOf(lead), ...said].join("  ");
     shell.screen.out(json ? JSON.stringify(lead) : line);
   }
   return last !== undefined && wasSpokenWith(last) ? 0 : 1;
@@ -132,8 +134,13 @@ export async function explain(shell: Shell, client: Client, lead_id: string, jso
     return 0;
   }
   out(explanation.summary);
-  for (const { gate, verdict, detail, until } of explanation.gates)
-    out(`  ${SIGNS[verdict]} ${gate.padEnd(GATE_WIDTH)} ${detail}${until === null ? "" : ` (until ${until})`}`);
+  // the first gate that does not pass is the one that decides
+  const decides = explanation.gates.find(({ verdict }) => verdict === "hold" || verdict === "drop");
+  for (const one of explanation.gates) {
+    const { gate, verdict, detail, until } = one;
+    const mark = one === decides ? ">" : " ";
+    out(`${mark} ${SIGNS[verdict]} ${gate.padEnd(GATE_WIDTH)} ${detail}${until === null ? "" : ` (until ${until})`}`);
+  }
   return 0;
 }
 

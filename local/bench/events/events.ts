@@ -1,6 +1,6 @@
 import { loadavg } from "node:os";
 import type { AskedBench } from "../../commands.ts";
-import { NATS_SERVER, provide } from "../../harness/provided.ts";
+import { NATS_SERVER, provide } from "../../real/needed-programs.ts";
 import { loadMeter } from "../voice/sessions/load-meter.ts";
 import { lineOf, median, quantile, type Figures } from "../figures.ts";
 import { startEventWorld, type EventWorld } from "./event-world.ts";

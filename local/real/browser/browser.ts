@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { hasProgram, PROGRAM_ENV } from "../../harness/program.ts";
-import type { NeededPrograms } from "../../harness/provided.ts";
+import type { NeededPrograms } from "../needed-programs.ts";
 import { hasSoundCard } from "./sound-card.ts";
 import { mustRun, program, ROOT_RIGHTS } from "../machine.ts";
 import type { Part, Running } from "../part.ts";

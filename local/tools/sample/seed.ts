@@ -131,6 +131,7 @@ export const shellVariables = (stack: Stack, sample: Sample): string =>
     `RESELLER_ID=${sample.reseller_id}`,
     `MERCHANT_ID=${sample.merchant_id}`,
     `TEMPLATE_ID=${sample.templates[0]?.id ?? ""}`,
+    `CONFIGURATION_ID=${sample.templates[0]?.configuration_id ?? ""}`,
     `WEBHOOK_SECRET=${sample.webhook_secret}`,
     `LEDGER=${stack.carrierUrl}/ledger`,
     "",

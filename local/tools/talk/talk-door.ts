@@ -1,6 +1,13 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { each } from "../../../deploy/client/pages.ts";
-import { brandHtml, escapeHtml, ICON_LINK, ICON_POLICY, PAGE_STYLE, sourceHash } from "../../../shared/html.ts";
+import {
+  brandHtml,
+  escapeHtml,
+  ICON_LINK,
+  ICON_POLICY,
+  PAGE_STYLE,
+  sourceHash,
+} from "../../../shared/html/page-parts.ts";
 import { ApiFailure, type Client } from "../api-client.ts";
 import type { Sample } from "../sample/seed.ts";
 import { talkLink, type TalkTemplate } from "./session-lead.ts";

@@ -6,6 +6,7 @@ import { MAX_WAITING, speakRequestIn, type SpeakRequest, type UtteranceEvent } f
 import { ShownWords, type ShownLine } from "./shown-words.ts";
 import { recordIn, textOf } from "../../../shared/json.ts";
 import type { MediaEnd } from "../../../shared/hangup-source.ts";
+import { realTime, typedWords } from "./client-input.ts";
 import { eventBuffer } from "../transport/event-buffer.ts";
 import { NORMAL_CLOSURE, type Frame } from "../transport/leg-socket.ts";
 import { FRAME_MS, type AudioFormat, type MediaLeg, type MediaLegEvents } from "../transport/port.ts";
@@ -39,31 +40,11 @@ const MAX_INPUT_MS = 200;
 const MAX_UNSENT_MS = 1000;
 /** Unsent bytes at which the client counts as gone. */
 const MAX_BUFFERED_BYTES = 1_048_576;
-/** After a gap of this length what comes of it later is dropped, but for so much. */
-const LATE_MS = 1000;
-const AHEAD_MS = 300;
 /** Marks in flight; a further one is not sent. */
 const MAX_MARKS = 1000;
 const MAX_TEXT_CHARS = 16_384;
-/** Longest text that counts as said, and how many within a while: more is no person's. */
-const MAX_SAID_CHARS = 1000;
-const MAX_SAID = 20;
-const SAID_MS = 10_000;
 type Speak = (request: SpeakRequest) => void;
 const DTMF_KEY = /^[0-9*#]$/;
-
-/** Takes sound as it comes in real time: what piled up in a gap of the network is old, and is not heard any more. True: it counts. */
-function realTime(clock: Pick<Clock, "monotonicMs">): (ms: number) => boolean {
-  const began = clock.monotonicMs();
-  let received = 0;
-  return (ms) => {
-    const elapsed = clock.monotonicMs() - began;
-    if (elapsed - received > LATE_MS) received = elapsed - FRAME_MS;
-    if (received + ms - elapsed > AHEAD_MS) return false;
-    received += ms;
-    return true;
-  };
-}
 
 /** What a client wants to be spoken. Who is told that it is in may ask at once: until it is known whether it leads, for the conversation is taken over meanwhile, some of it waits. */
 function wishesOf(tell: (message: object) => void) {
@@ -105,10 +86,10 @@ export class BrowserLeg implements MediaLeg {
   #starts = 0;
   #closing = false;
   #heardMs: number;
-  #said: number[] = [];
   #stopWaiting: () => void = () => undefined;
   #stopLooking: () => void;
   readonly #shown = new ShownWords();
+  readonly #mayType: (text: string) => boolean;
   readonly #wishes = wishesOf((message) => this.#tell(message));
 
   constructor(clock: Clock, room: string, ended: () => void) {
@@ -116,6 +97,7 @@ export class BrowserLeg implements MediaLeg {
     this.#room = room;
     this.#ended = ended;
     this.#takes = realTime(clock);
+    this.#mayType = typedWords(clock);
     this.#heardMs = clock.monotonicMs();
     this.#stopLooking = startTimer(clock, LOOK_EVERY_MS, () => this.#look());
   }
@@ -247,12 +229,8 @@ export class BrowserLeg implements MediaLeg {
 
   /** Words that were typed in place of being spoken. */
   #say(text: string): void {
-    const nowMs = this.#clock.monotonicMs();
-    this.#said = this.#said.filter((ms) => nowMs - ms < SAID_MS);
-    if (text === "" || text.length > MAX_SAID_CHARS || !this.#started || this.#said.length >= MAX_SAID)
-      return this.#events.emit((e) => e.fault());
-    this.#said.push(nowMs);
-    this.#events.emit((e) => e.typed?.(text));
+    const isTaken = this.#started && this.#mayType(text);
+    this.#events.emit((e) => (isTaken ? e.typed?.(text) : e.fault()));
   }
 
   #start(): void {

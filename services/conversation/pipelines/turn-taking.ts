@@ -90,8 +90,7 @@ export class TurnTaking {
 
   /** A turn of words that were typed: whole, and meant. */
   typed(text: string): void {
-    if (this.#ended || this.#beep.awaited) return;
-    this.#idle.reset(this.#now());
+    if (this.#beep.awaited) return;
     this.#dtmf.flush();
     this.#callerInput({ type: "heard", text });
   }

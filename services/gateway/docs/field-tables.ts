@@ -1,5 +1,5 @@
 import { propertiesOf, requiredOf, type Schema } from "../api/action-schema.ts";
-import { escapeHtml } from "../../../shared/html.ts";
+import { escapeHtml } from "../../../shared/html/page-parts.ts";
 import { isRecord } from "../../../shared/json.ts";
 
 /** How deep fields inside fields are shown. */

@@ -1,5 +1,13 @@
 import { BASE_PATH } from "../../../shared/base-path.ts";
-import { brandHtml, escapeHtml, ICON, ICON_LINK, ICON_POLICY, PAGE_STYLE, sourceHash } from "../../../shared/html.ts";
+import {
+  brandHtml,
+  escapeHtml,
+  ICON,
+  ICON_LINK,
+  ICON_POLICY,
+  PAGE_STYLE,
+  sourceHash,
+} from "../../../shared/html/page-parts.ts";
 import type { Env } from "../../../shared/process/env.ts";
 import { answerText, withHead, type Handler } from "../http/exchange.ts";
 

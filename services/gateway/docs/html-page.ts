@@ -8,7 +8,7 @@ import { SCRIPT, STYLE } from "./page-assets.ts";
 import { bodySchemaOf, bulkSchemasOf, parametersOf, responseSchemaOf } from "./row-schemas.ts";
 import { webhookBody, WEBHOOK_TEXT } from "./webhook-section.ts";
 import { BASE_PATH } from "../../../shared/base-path.ts";
-import { brandHtml, escapeHtml, ICON_LINK } from "../../../shared/html.ts";
+import { brandHtml, escapeHtml, ICON_LINK } from "../../../shared/html/page-parts.ts";
 import { TAGS, type Row } from "../routes/row.ts";
 
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>

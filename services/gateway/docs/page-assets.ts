@@ -1,4 +1,4 @@
-import { ICON_POLICY, PAGE_STYLE, sourceHash } from "../../../shared/html.ts";
+import { ICON_POLICY, PAGE_STYLE, sourceHash } from "../../../shared/html/page-parts.ts";
 
 /** The page's style beside that of every page: next to the text a list of all endpoints, above it on a phone. */
 export const STYLE = `${PAGE_STYLE}

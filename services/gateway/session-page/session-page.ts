@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { ResultOf } from "../../../shared/bus/bus.ts";
 import { codeOf, fail } from "../../../shared/errors.ts";
-import { escapeHtml, PAGE_STYLE } from "../../../shared/html.ts";
+import { escapeHtml, PAGE_STYLE } from "../../../shared/html/page-parts.ts";
 import { isRecord, recordIn } from "../../../shared/json.ts";
 import { livekitAccount, type LivekitAccount } from "../../../shared/livekit/rooms.ts";
 import type { Env } from "../../../shared/process/env.ts";

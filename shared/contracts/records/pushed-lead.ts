@@ -31,7 +31,9 @@ export const PushInput = named(
       { example: { customer_mobile_number: "+14155550123", customer_name: "Ada Lovelace" } },
     ),
     reseller_id: described("The reseller of the template.", Text(64)),
-    merchant_id: Type.Optional(described("The merchant of the template, where it has one.", Text(64))),
+    merchant_id: Type.Optional(
+      described("The merchant of the template, where it has one; left out: the token's own.", Text(64)),
+    ),
     reporting_webhook_url: Type.Optional(
       described(
         "Where the finished lead is reported, by a signed POST (see the webhook lead.finished): https, or what the deployment allows.",

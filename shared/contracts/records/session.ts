@@ -217,3 +217,12 @@ export type DoorRecord = Static<typeof DoorRecord>;
 export const MAX_DOOR_VARIABLES_BYTES = 8192;
 /** Variables that a page gives: untrusted, and held against the template's payload_schema. */
 export const DoorVariables = Type.Record(Type.String(), Type.Unknown(), upToBytes(MAX_DOOR_VARIABLES_BYTES));
+
+/** What the page behind a link is told before its button is pressed: the codes with which joining is refused. */
+export const linkLook = [
+  Strict({ link: Text(64) }),
+  Type.Object({
+    refused: Nullable(Type.Enum(["LEAD_NOT_FOUND", "SESSION_TAKEN", "SESSION_OVER"])),
+    name: Nullable(UpTo(200)),
+  }),
+] as const;

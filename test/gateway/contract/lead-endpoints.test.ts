@@ -250,16 +250,16 @@ describe("sessions", () => {
     for (const body of [{ text: "" }, { text: "x".repeat(2001) }, { text: "x", voice: "" }, {}])
       expect(await asked(body)).toEqual([400, "VALIDATION_FAILED"]);
   });
-  test("the page behind a join link may reach nothing but its own files and the media port; opening it asks nobody", async () => {
+  test("the page behind a join link may reach nothing but its own files and the media port; a link that leads nowhere is said to be dead before anything is pressed", async () => {
     const { origin } = new URL(http.base);
     const page = await fetch(`${origin}/r/any-link`);
     const policy = page.headers.get("content-security-policy") ?? "";
-    expect([page.status, page.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    expect([page.status, page.headers.get("cache-control")]).toEqual([404, "no-store"]);
     expect(policy).toMatch(
-      /^default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self' wss?:\/\/[^ ;]+;/,
+      /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self' wss?:\/\/[^ ;]+;/,
     );
     const html = await page.text();
-    expect(html).not.toMatch(/https?:|<script>|style=|onclick/);
+    expect(html).not.toMatch(/https?:|<script>|style=|onclick|data-refused=""/);
     for (const [, file] of html.matchAll(/(?:src|href)="([^"]+)"/g))
       expect((await fetch(`${origin}${file}`)).status).toBe(200);
     const answer = await fetch(`${origin}/r/any-link`, { method: "POST", body: "{}" });

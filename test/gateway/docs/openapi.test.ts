@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { fieldLines, typeText } from "../../../services/gateway/docs/field-tables.ts";
-import { escapeHtml } from "../../../shared/html.ts";
+import { escapeHtml } from "../../../shared/html/page-parts.ts";
 import { fieldsIn } from "../../../services/gateway/docs/component-schemas.ts";
 import { docsPage } from "../../../services/gateway/docs/html-page.ts";
 import { failuresOf, openApi } from "../../../services/gateway/docs/openapi.ts";

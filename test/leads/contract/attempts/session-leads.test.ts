@@ -39,8 +39,6 @@ const access = (call_ref: string) => ({
   room_name: `rtc-${call_ref}`,
   expires_at: clock.now().toISOString(),
 });
-const MERCHANT_NAME = "Northwind Outfitters";
-let merchantName = (): string => MERCHANT_NAME;
 beforeAll(async () => {
   stage = await setStage({
     clock,
@@ -52,7 +50,6 @@ beforeAll(async () => {
         countDoor: () => ({}),
       }),
       standIn("blacklist", { check: ({ pairs }) => ({ listed: pairs.map(() => false) }) }),
-      standIn("merchants", { named: () => ({ name: merchantName() }) }),
       standIn("webhook", {
         checkAddresses: ({ urls }) => ({ refusals: urls.map(() => null) }),
         enqueueMany: keepsReports(reports),
@@ -224,27 +221,6 @@ describe("a session lead", () => {
     await stage.bus.call("leads.settle", { lead_id, claim_no: 1, facts: noFacts("completed") });
     expect(await enter(link, resume).catch(codeOf)).toBe("SESSION_OVER");
     expect(JSON.stringify(await get(lead_id))).not.toContain(link);
-  });
-});
-
-describe("the page behind a link, before its button is pressed", () => {
-  const look = (link: string) => stage.bus.call("leads.lookAtLink", { link });
-  test("says whose conversation it is, and that a link is dead, taken or over; looking changes nothing", async () => {
-    expect(await look("no-such-link")).toEqual({ refused: "LEAD_NOT_FOUND", name: null });
-    const lead_id = await push();
-    const link = await linkOf(lead_id);
-    expect(await look(link)).toEqual({ refused: null, name: MERCHANT_NAME });
-    expect(await get(lead_id)).toMatchObject({ status: "BACKLOG", attempt_count: 0 });
-    await stage.bus.call("leads.joinByLink", { link });
-    expect((await look(link)).refused).toBe("SESSION_TAKEN");
-    await stage.bus.call("leads.settle", { lead_id, claim_no: 1, facts: noFacts("completed") });
-    expect((await look(link)).refused).toBe("SESSION_OVER");
-  });
-  test("has no name where the merchants service can't give it", async () => {
-    const link = await linkOf(await push());
-    merchantName = () => fail("STORE_UNAVAILABLE", "away");
-    expect(await look(link)).toEqual({ refused: null, name: null });
-    merchantName = () => MERCHANT_NAME;
   });
 });
 

@@ -15,7 +15,7 @@ export const ICON =
 
 /** Its link in a page's head. */
 export const ICON_LINK = `<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}">`;
-/** What a Content-Security-Policy says for it. */
+/** What a Content-Security-Policy says for that link. */
 export const ICON_POLICY = "img-src data:";
 
 /** How every page looks that a person reads: colours of light and dark, type, buttons and cards. */

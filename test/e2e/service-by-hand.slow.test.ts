@@ -58,7 +58,7 @@ test(
       },
       START_MS,
     );
-    expect(said).toContain('"service":"scheduler"');
+    expect(said).toContain('"node":"scheduler.2"');
     if (second.pid !== undefined) process.kill(-second.pid, "SIGTERM");
     await ended;
     expect(said).not.toMatch(/"level":"(?:error|fatal)"/);

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { hasProgram, PROGRAM_ENV, runProgram } from "./program.ts";
+import { hasProgram, PROGRAM_ENV, runProgram } from "../harness/program.ts";
 
 const APT_MS = 900_000;
 
