@@ -2724,7 +2724,7 @@ export interface components {
             readonly digits?: string;
             readonly http?: components["schemas"]["FunctionRequest"];
             /**
-             * @description How often it is carried out in one conversation; a further call is refused. Absent: 5 times where its action is http, else as often as it is called.
+             * @description How often it is carried out in one conversation; a further call is refused. Absent: 5 times where its action is http, 3 times where it is transfer, else as often as it is called.
              * @example 1
              */
             readonly max_calls?: number;

@@ -230,8 +230,8 @@ export const MAX_SECRET_ENTRIES = 50;
 export const MAX_CHAIN = 8;
 /** Times the model is asked again after output that can't be used; then it counts as one that has failed. */
 export const MAX_UNUSABLE_ANSWERS = 1;
-/** Web requests of one function in a conversation, where the template says nothing. */
-export const MAX_REQUESTS = 5;
+/** How often a function with this action is carried out in a conversation, where the template says nothing. */
+export const MOST_CALLS: Readonly<Record<string, number>> = { http: 5, transfer: 3 };
 /** Generations in a row that may fail; the next failure ends the conversation. */
 export const MAX_MODEL_FAILURES = 1;
 /** Times a silent customer is asked before the goodbye. */

@@ -13,7 +13,7 @@ import {
   think,
 } from "./dialogue-steps.ts";
 import { setVariables } from "./secret-entries.ts";
-import { MAX_REQUESTS, MAX_TURN_CHARS, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
+import { MAX_TURN_CHARS, MOST_CALLS, type Effect, type Step, type DialogueState } from "./dialogue-state.ts";
 import { decide, decideByTurn, playedOut } from "./promises.ts";
 import { applyTransitions } from "./transitions.ts";
 import { isRecord, isTooDeep, MAX_JSON_DEPTH } from "../../../shared/json.ts";
@@ -200,7 +200,7 @@ export function callFunction(flow: Flow, before: DialogueState, call: ModelCall,
   const faults = faultsOf(flow, called, call, args);
   if (faults.length > 0) return refuse(s, call.id, faults.join("; "));
   const times = s.carried_out[called.name] ?? 0;
-  if (times >= (called.max_calls ?? (called.action === "http" ? MAX_REQUESTS : Infinity)))
+  if (times >= (called.max_calls ?? MOST_CALLS[called.action ?? "none"] ?? Infinity))
     return refuse(s, call.id, "this function has been called as often as it may be", { code: "TOO_MANY_REQUESTS" });
   const counted = { ...s, carried_out: { ...s.carried_out, [called.name]: times + 1 } };
   const set = takeArguments(flow, counted, called, args);

@@ -88,7 +88,7 @@ export const FlowFunction = named(
     http: Type.Optional(FunctionRequest),
     max_calls: Type.Optional(
       described(
-        "How often it is carried out in one conversation; a further call is refused. Absent: 5 times where its action is http, else as often as it is called.",
+        "How often it is carried out in one conversation; a further call is refused. Absent: 5 times where its action is http, 3 times where it is transfer, else as often as it is called.",
         Type.Integer({ minimum: 1, maximum: 100 }),
         { example: 1 },
       ),

@@ -55,6 +55,8 @@ function carriedOut(called: FlowFunction): { times: number; errors: string[] } {
     happen(answer("", [call(called.name)]));
     if (state.mode === "fetching")
       ({ state } = step(limited, state, { type: "http_done", call_id: `c_${called.name}`, ok: true, result: "7" }));
+    if (state.mode === "transferring")
+      ({ state } = step(limited, state, { type: "transfer_failed", call_id: `c_${called.name}`, code: "FORBIDDEN" }));
     happen(answer("Seven."));
   }
   return { times: state.carried_out[called.name] ?? 0, errors: state.errors.map(({ code }) => code) };
@@ -67,6 +69,15 @@ describe("a function", () => {
     action: "http",
     http: { method: "POST", url: "https://shop.example/stock" },
   };
+  test("whose transfer fails is tried three times in a conversation, and refused then", () => {
+    const { times, errors } = carriedOut({
+      name: "agent",
+      description: "d",
+      action: "transfer",
+      transfer_to: "+14155550177",
+    });
+    expect([times, errors]).toEqual([3, [...Array(3).fill("TRANSFER_FAILED"), ...Array(5).fill("TOO_MANY_REQUESTS")]]);
+  });
   test("asks its server five times in a conversation, and is refused then", () => {
     const { times, errors } = carriedOut(stock);
     expect([times, errors]).toEqual([5, Array(3).fill("TOO_MANY_REQUESTS")]);
