@@ -5,6 +5,7 @@ import { cut, disagreements, openFor, ringsTwice, unfinished } from "./judge.ts"
 import { WHO_ENDED } from "./outcome-scenarios.ts";
 import { CLOCK_SCENARIOS } from "./clock-scenarios.ts";
 import { MEDIA_SCENARIO } from "./media-scenario.ts";
+import { CONVERSATION_SCENARIOS } from "./conversation-scenarios.ts";
 import { PROCESS_SCENARIOS } from "./process-scenarios.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Scene } from "./scene.ts";
@@ -174,6 +175,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       endsUnheard(scene, seconds, { leave: () => scene.bus(false), comeBack: () => scene.bus(true) }),
   },
   ...PROCESS_SCENARIOS,
+  ...CONVERSATION_SCENARIOS,
   ...CLOCK_SCENARIOS,
   "who-ended": WHO_ENDED,
   "media-goes-on": MEDIA_SCENARIO,
