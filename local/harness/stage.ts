@@ -104,12 +104,17 @@ export const brokerOptions = ({ url, namespace }: NonNullable<StageOptions["bus"
 });
 
 /**
- * Stops brokers and lets go of all that they hold. The test files of a process keep their stages as long as it lives: services, validators and
+ * Stops brokers and takes their services away. The test files of a process keep their stages as long as it lives: services, validators and
  * databases of them all would be gone through by each collection of garbage.
  */
 export async function stopBrokers(...brokers: readonly ServiceBroker[]): Promise<void> {
   await Promise.all(brokers.map((broker) => broker.stop()));
-  for (const broker of brokers) for (const key of Object.keys(broker)) Reflect.deleteProperty(broker, key);
+  for (const { services, registry } of brokers) {
+    services.splice(0);
+    registry.services.services.splice(0);
+    registry.actions.actions.clear();
+    registry.events.events.splice(0);
+  }
 }
 
 /** Starts the stage; every service's actions can be called when it resolves. */

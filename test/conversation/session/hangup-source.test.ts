@@ -81,7 +81,7 @@ test("media that close after our own goodbye say nothing of the callee", async (
   for (let i = 0; i < 60; i++) await t.pass(100); // it is said to its end
   t.events().closed("broken");
   await t.session.ended;
-  expect(t.named("dialer.hangUp")[0]?.params).toEqual({ call_ref: callRef(LEAD, 3) });
+  expect(t.named("dialer.hangUp")[0]?.params).toEqual({ call_ref: callRef(LEAD, 3), verdict: true });
   expect(sourceIn(t)).toEqual({ by: "agent", reason: null });
 });
 
