@@ -70,6 +70,7 @@ export type CommandListener = (command: string, ms: number, failed: boolean) => 
 
 interface Shared {
   connection: Connection;
+  options: ConnectOptions;
   users: number;
   connected: Promise<void> | null;
   clocks: Promise<void> | null;
@@ -100,19 +101,17 @@ function acquire(uri: string, patient: boolean, onCommand: CommandListener | und
     known.users++;
     return known;
   }
-  const connection = mongoose.createConnection(uri, {
+  const options = {
     ...OPTIONS,
     monitorCommands: onCommand !== undefined,
     ...(patient ? { socketTimeoutMS: 0 } : {}),
-  });
+  };
+  const connection = mongoose.createConnection(uri, options);
   connection.set("maxTimeMS", MAX_QUERY_MS);
   connection.on("error", () => undefined); // every operation reports its own failure
-  const made = { connection, users: 1, connected: null, clocks: null };
-  if (onCommand)
-    void connection.asPromise().then(
-      () => tellCommands(connection, onCommand),
-      () => undefined,
-    );
+  const made = { connection, options, users: 1, connected: null, clocks: null };
+  // not by the first try's promise: the first try may fail
+  if (onCommand) connection.once("connected", () => tellCommands(connection, onCommand));
   shared.set(uri, made);
   return made;
 }
@@ -131,10 +130,10 @@ function prepared<Doc>(schema: Schema<Doc>, now: () => number): Schema<Doc> {
 }
 
 /** Waits for the first connection; asks again where no server answered in time. */
-async function connect(connection: Connection, uri: string): Promise<void> {
+async function connect({ connection, options }: Shared, uri: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      await (tries === 1 ? connection.asPromise() : connection.openUri(uri, OPTIONS));
+      await (tries === 1 ? connection.asPromise() : connection.openUri(uri, options));
       return;
     } catch (error) {
       if (tries === CONNECT_TRIES || !(error instanceof mongoose.Error.MongooseServerSelectionError)) throw error;
@@ -185,7 +184,7 @@ export function openStore(
       return model;
     },
     async open() {
-      await (held.connected ??= connect(held.connection, uri));
+      await (held.connected ??= connect(held, uri));
       await (held.clocks ??= compareClocks(held.connection, now));
       await (migrate ? Promise.all(models.map(makeCollection)) : checkCollections(models));
     },
