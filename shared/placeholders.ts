@@ -1,7 +1,5 @@
 /** `{{name}}` is a variable, `{{secrets.name}}` a secret of the client. */
 const PLACEHOLDER = /\{\{\s*(secrets\.)?([A-Za-z][A-Za-z0-9_]*)\s*\}\}/g;
-/** The variables of a text, each with its name. */
-export const PLACEHOLDER_NAMES = /\{\{\s*([A-Za-z][A-Za-z0-9_]*)\s*\}\}/g;
 const MAX_VALUE_CHARS = 2000;
 
 /** Values by name; the first source that has the name wins. Inherited properties never count. */
@@ -34,17 +32,17 @@ const NO_SECRETS: SecretValues = new Map();
 
 const asItIs = (value: string): string => value;
 
-/** Puts values in the place of {{name}}, and of {{secrets.name}} where its value is given. Done once: what a value holds is never read as a template again. */
+/** Puts values in the place of {{name}}, and of {{secrets.name}} where its value is given, as `encode` writes them. Done once: what a value holds is never read as a template again. */
 export const render = (
   text: string,
   sources: Sources,
-  encode: (value: string) => string = asItIs,
+  encode: (value: string, name: string) => string = asItIs,
   secrets: SecretValues = NO_SECRETS,
 ): string =>
   text.replace(PLACEHOLDER, (whole, secret: string | undefined, name: string) => {
-    if (secret === undefined) return encode(valueText(name, sources));
+    if (secret === undefined) return encode(valueText(name, sources), name);
     const value = secrets.get(name);
-    return value === undefined ? whole : encode(value);
+    return value === undefined ? whole : encode(value, name);
   });
 
 const MAX_DEPTH = 8;

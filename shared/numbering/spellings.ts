@@ -53,8 +53,9 @@ export const phoneOf = (e164: string): string => allWays(e164)[0] ?? e164;
 export const hasPhone = (list: readonly string[], e164: string): boolean =>
   spellingsOf(e164).some((spelling) => list.includes(spelling));
 
+/** A filter of the database for a field that holds one of these; a lone one is asked for by itself, which every index serves. */
+export const anyOf = ([first = "", ...more]: readonly string[]): string | { $in: string[] } =>
+  more.length === 0 ? first : { $in: [first, ...more] };
+
 /** A filter of the database for a field that holds a number: any spelling of its phone. */
-export const ofPhone = (e164: string): string | { $in: string[] } => {
-  const spellings = spellingsOf(e164);
-  return spellings.length === 1 ? e164 : { $in: [...spellings] };
-};
+export const ofPhone = (e164: string): string | { $in: string[] } => anyOf(spellingsOf(e164));

@@ -8,6 +8,7 @@ import { MS_PER_SECOND } from "../../../shared/time/clock.ts";
 import type { ConfigurationsRepository } from "../configurations/configurations.repository.ts";
 import { settingsOf } from "../plans/call-plans.ts";
 import type { PushTargets } from "../push/push-targets.ts";
+import type { TemplateDoc } from "../templates/templates.model.ts";
 import type { TemplatesRepository } from "../templates/templates.repository.ts";
 import { websiteMisfits, withWarnings } from "../rules/configuration-fit.ts";
 import { mayOwn, mayWrite, requireOwner } from "../tenancy.ts";
@@ -52,40 +53,41 @@ async function takeOne(doors: DoorsRepository, window: DoorWindow, now: Date): P
   });
 }
 
-/** The door that its maker names: of a template of the asker's scope, for its owner. FORBIDDEN, TEMPLATE_NOT_FOUND, MERCHANT_NOT_FOUND, VALIDATION_FAILED. */
+/** The door that its maker names, and its template: one of the asker's scope, for its owner. FORBIDDEN, TEMPLATE_NOT_FOUND, MERCHANT_NOT_FOUND, VALIDATION_FAILED. */
 async function newDoor(
   { clock, ids }: ServiceDeps,
   templates: TemplatesRepository,
   bus: Bus,
-  { by, door }: Parameters<Handlers<"config", "createDoor">["createDoor"]>[0],
-): Promise<DoorDoc> {
+  { by, door: asked }: Parameters<Handlers<"config", "createDoor">["createDoor"]>[0],
+): Promise<{ door: DoorDoc; template: TemplateDoc }> {
   mayWrite(by);
   const unknown = { errors: [{ path: "template_id", message: "is unknown" }] };
   const template =
-    (await templates.head(scopeOf(by), door.template_id)) ??
+    (await templates.head(scopeOf(by), asked.template_id)) ??
     fail("TEMPLATE_NOT_FOUND", "template_id names no template of yours; list them with GET /templates.", unknown);
   const { reseller_id } = template;
-  const owner = { reseller_id, merchant_id: template.merchant_id ?? door.merchant_id ?? null };
-  if (door.merchant_id !== undefined && door.merchant_id !== owner.merchant_id)
+  const owner = { reseller_id, merchant_id: template.merchant_id ?? asked.merchant_id ?? null };
+  if (asked.merchant_id !== undefined && asked.merchant_id !== owner.merchant_id)
     fail("TEMPLATE_NOT_FOUND", "The template belongs to another merchant than merchant_id.", unknown);
   mayOwn(by, owner);
   if (template.merchant_id === null && owner.merchant_id !== null) await requireOwner(bus, owner);
-  const odd = door.origins.findIndex((origin) => URL.parse(origin)?.origin !== origin);
+  const odd = asked.origins.findIndex((origin) => URL.parse(origin)?.origin !== origin);
   if (odd >= 0)
     fail("VALIDATION_FAILED", `origins.${odd} is not an origin as browsers send it.`, {
       errors: [{ path: `origins.${odd}`, message: "must be an origin as browsers send it, without a default port" }],
     });
-  return {
+  const door: DoorDoc = {
     _id: ids.uuid(),
     key: ids.base64url(KEY_BYTES),
     ...owner,
     template_id: template._id,
-    origins: door.origins,
-    calls_per_address_hour: door.calls_per_address_hour ?? DOOR_DEFAULTS.calls_per_address_hour,
-    calls_per_origin_hour: door.calls_per_origin_hour ?? DOOR_DEFAULTS.calls_per_origin_hour,
-    calls_per_day: door.calls_per_day ?? null,
+    origins: asked.origins,
+    calls_per_address_hour: asked.calls_per_address_hour ?? DOOR_DEFAULTS.calls_per_address_hour,
+    calls_per_origin_hour: asked.calls_per_origin_hour ?? DOOR_DEFAULTS.calls_per_origin_hour,
+    calls_per_day: asked.calls_per_day ?? null,
     created_at: clock.now(),
   };
+  return { door, template };
 }
 
 /** Doors as their owners see them. */
@@ -107,13 +109,12 @@ export function doorChanges(
   };
   return {
     async createDoor(params, { bus }) {
-      const door = await newDoor(deps, templates, bus, params);
+      const { door, template } = await newDoor(deps, templates, bus, params);
       if ((await doors.countOf(door)) >= MAX_DOORS_OF_OWNER)
         fail("RESOURCE_IN_USE", `There are ${MAX_DOORS_OF_OWNER} doors already; withdraw some that you do not use.`);
       await doors.insert(door);
       await audited(bus, params.by, "door.made", door);
-      const [head] = await templates.heads([door.template_id]);
-      const [content] = await templates.current(head ? [head] : []);
+      const [content] = await templates.current([template]);
       return withWarnings(toDoor(door), content ? websiteMisfits(content) : []);
     },
     async listDoors({ by, limit, cursor, template_id, ...owner }) {

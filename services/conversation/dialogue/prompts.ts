@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatTool } from "./chat-messages.ts";
 import { functionsIn, type Flow } from "./flow.ts";
 import type { DialogueState } from "./dialogue-state.ts";
-import { PLACEHOLDER_NAMES, valueText } from "../../../shared/placeholders.ts";
+import { render } from "../../../shared/placeholders.ts";
 
 /**
  * What a model is asked. The system message holds the author's words alone: the values of variables, which payloads, callees and visitors choose, stand
@@ -26,14 +26,13 @@ const FAREWELL = "Say goodbye in one short sentence.";
 const folded = (value: string): string => value.replace(/[\s\p{C}\p{Zl}\p{Zp}]+/gu, " ").trim();
 
 /** The author's words with each variable as «name», and the values of those that have one. */
-function withNames(text: string, s: DialogueState, values: Map<string, string>): string {
-  return text.replace(PLACEHOLDER_NAMES, (_, name: string) => {
-    const value = folded(valueText(name, [s.extracted, s.payload]));
+const withNames = (text: string, s: DialogueState, values: Map<string, string>): string =>
+  render(text, [s.extracted, s.payload], (raw, name) => {
+    const value = folded(raw);
     if (value === "") return "";
     values.set(name, Object.hasOwn(s.extracted, name) ? value.slice(0, MAX_SAID_CHARS) : value);
     return `«${name}»`;
   });
-}
 
 /** The one system message (role, then the node's task, then conduct) and the values of its variables. Both stay the same for a whole node, so that servers can cache them. */
 function instructed(flow: Flow, s: DialogueState): ChatMessage[] {

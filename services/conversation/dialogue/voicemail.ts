@@ -43,8 +43,10 @@ export function duringVoicemail(flow: Flow, s: DialogueState, event: DialogueEve
     case "time_up":
       return endConversation({ ...s, time_limit: true }, "timeout", { at_once: true });
     case "stopped": {
-      if (event.reason === "hung_up" || event.reason === "line_lost" || event.reason === "carrier_ended")
-        return endConversation(playedOut(s), playedOut(s).message_left ? "agent" : "customer", { at_once: true });
+      if (event.reason === "hung_up" || event.reason === "line_lost" || event.reason === "carrier_ended") {
+        const heard = playedOut(s);
+        return endConversation(heard, heard.message_left ? "agent" : "customer", { at_once: true });
+      }
       if (event.reason === "window_closed") return endConversation(s, "agent", { at_once: true });
       return endByFault(s, event.reason, { at_once: true, detail: event.detail });
     }

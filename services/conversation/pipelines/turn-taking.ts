@@ -62,12 +62,22 @@ export class TurnTaking {
     return this.#playout.busy || this.#processor.speaking;
   }
 
-  readonly spokenText = (): string => this.#processor.spokenText();
-  readonly externalWaitStarted = (): void => this.#filler.webRequested(this.#now());
-  readonly markReturned = (name: string): void => this.#playout.markReturned(name);
+  spokenText(): string {
+    return this.#processor.spokenText();
+  }
+
+  externalWaitStarted(): void {
+    this.#filler.webRequested(this.#now());
+  }
+
+  markReturned(name: string): void {
+    this.#playout.markReturned(name);
+  }
 
   /** Nothing more of our speech will be heard; the dialogue learns what was. */
-  readonly cut = (): void => void (this.sounding && this.#interrupt());
+  cut(): void {
+    if (this.sounding) this.#interrupt();
+  }
 
   perform(effect: Exclude<SpeechEffect, { type: "end" }>): void {
     if (effect.type === "say") this.#processor.say(effect.text, effect);

@@ -13,8 +13,7 @@ import {
   type Effect,
   type StopReason,
 } from "../dialogue/dialogue-state.ts";
-import { finalAnswer } from "../dialogue/flow.ts";
-import { awaitsCallee, collectionOf, idleMs, isListening } from "../dialogue/flow.ts";
+import { awaitsCallee, collectionOf, finalAnswer, idleMs, isListening } from "../dialogue/flow.ts";
 import type { CallEvaluations } from "../evaluation/call-evaluations.ts";
 import type { PipelineHost, SpeechEffect, VoicePipeline } from "../pipelines/port.ts";
 import type { WebRequester } from "../providers/web-request.ts";
@@ -243,8 +242,9 @@ export class ConversationSession {
     if (this.#isReady) return;
     this.#isReady = true;
     const placed = this.#answered.placed?.call_id ?? null;
-    this.#call_id = namesAnother(call_id, placed) ? placed : call_id;
-    if (namesAnother(call_id, placed)) {
+    const isAnother = namesAnother(call_id, placed);
+    this.#call_id = isAnother ? placed : call_id;
+    if (isAnother) {
       this.#loop.dispatch({ type: "stopped", reason: "wrong_call" });
       return;
     }

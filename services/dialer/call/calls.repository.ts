@@ -12,7 +12,7 @@ import { calleeKeyOf, isSame, tombstone } from "./new-calls.ts";
 import type { DialJob } from "../../../shared/contracts/dialer.ts";
 import { CALLEE_BUSY, FORMER_CALL_OPEN } from "../../../shared/contracts/records/explanation.ts";
 import type { CallDoc, StoredOrder } from "./calls.model.ts";
-import { phoneOf, spellingsOf } from "../../../shared/numbering/spellings.ts";
+import { anyOf, phoneOf, spellingsOf } from "../../../shared/numbering/spellings.ts";
 
 /** Reads and writes of `calls`; transitions come from the state machine. */
 export interface Calls {
@@ -98,9 +98,6 @@ async function knownNames(model: Model<CallDoc>, provider: Provider, call_ids: s
 /** A call counts from the last instant at which its phone can have begun to ring, so that no two calls are ever nearer than a cap allows. */
 const countsFrom = ({ created_at, deadline_at }: Pick<CallDoc, "created_at" | "deadline_at">): Date =>
   lastAnswerAt(deadline_at ?? plusMs(created_at, INTENT_DEADLINE_MS));
-
-const anyOf = ([first = "", ...more]: readonly string[]): string | { $in: string[] } =>
-  more.length === 0 ? first : { $in: [first, ...more] };
 
 async function counted(
   model: Model<CallDoc>,

@@ -137,7 +137,9 @@ export class SttInput {
   }
 
   /** Whoever spoke may have gone. */
-  readonly forgetTalker = (): void => this.#vad.forgetTalker();
+  forgetTalker(): void {
+    this.#vad.forgetTalker();
+  }
 
   /** No more will be heard: the turn under way is over, and its words are asked for where they are not known. */
   async finishTurn(): Promise<void> {
